@@ -1,0 +1,113 @@
+"""What the archive answers with: listed sessions, search hits, the fate of failures. Structs only.
+
+The words follow one set of rules for terminal, app and `--json`; they are computed in `derived.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from ..schema.session import Session
+from ..schema.step import Step
+
+State = Literal["running", "idle", "no_end", "interrupted", "error", "ended"]
+"""`running` at work now; `idle` open, waiting for a prompt; `no_end` went quiet without a recorded end;
+`interrupted` cancelled or killed, according to the agent; `error` ended by a provider error; `ended` otherwise."""
+
+Scope = Literal["everything", "prompts", "answers", "commands", "outputs", "files"]
+
+
+class Brief(Struct, frozen=True):
+    """One step in a line. `subject` is its command, path, tool, or the first words of its text."""
+
+    id: str
+    type: str
+    role: str | None
+    subject: str
+    outcome: str
+    at: int | None
+
+
+class Listed(Struct, frozen=True):
+    """A session in a list. `length` is active time in ms, idle gaps left out; `unseen` steps are new to the reader.
+
+    `error` is the text of the provider error that ended it.
+    """
+
+    session: Session
+    short_id: str
+    state: State
+    last_at: int | None
+    length: int | None
+    unseen: int
+    last_step: Brief | None
+    error: str | None = None
+
+
+class Fate(Struct, frozen=True):
+    """What became of a failed step: `mended_by` is the later success, or it is still `failing`, or neither.
+
+    `after` is the time in ms from the failure to the success and `edits` counts applied edits between them.
+    """
+
+    failing: bool
+    mended_by: str | None = None
+    after: int | None = None
+    edits: int = 0
+
+
+class Hit(Struct, frozen=True):
+    """A place that matches. `text` is the passage, `spans` the matches in it as (start, end) offsets.
+
+    `part` says which side of the step: what went `in` or what came `out`; `line` of `lines` is where in that text.
+    """
+
+    step: Step
+    turn_index: int | None
+    part: Literal["in", "out"]
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    line: int
+    lines: int
+    fate: Fate | None = None
+
+
+class SessionHits(Struct, frozen=True):
+    """The hits in one session, best first; `more` counts those that were left out."""
+
+    listed: Listed
+    hits: tuple[Hit, ...]
+    more: int
+
+
+class Found(Struct, frozen=True):
+    """The answer to a search. `newest_only` is set when only the newest matches of a common query were ranked."""
+
+    query: str
+    total: int
+    sessions: tuple[SessionHits, ...]
+    searched: int
+    newest_only: int | None = None
+    widened: bool = False
+
+
+class Day(Struct, frozen=True):
+    """Figures of the sessions that were last active on one day."""
+
+    sessions: int
+    files: int
+
+
+Level = Literal["ok", "note", "look", "broken"]
+
+
+class Finding(Struct, frozen=True):
+    """One line of the doctor's report: what was seen, and, where something can be done, the next step."""
+
+    group: str
+    level: Level
+    text: str
+    details: tuple[str, ...] = ()
+    advice: str | None = None
