@@ -80,7 +80,7 @@ def assemble(
                 channels=row.channels,
                 payload=row.payload,
                 flags=(*row.flags, "copied") if is_copy else row.flags,
-                origin=Origin(files.get(placed.actor_id, ""), row.pointer),
+                origin=Origin(_file(session, files.get(placed.actor_id, ""), row), row.pointer),
                 superseded=placed.superseded,
             )
         )
@@ -92,6 +92,10 @@ def assemble(
         steps=tuple(steps),
         calls=tuple(_call(session, actor_id, row) for actor_id, row in calls),
     )
+
+
+def _file(session: Session, messages_file: str, row: StepRow) -> str:
+    return f"{session.id}.json" if row.channels == ("manifest",) else messages_file
 
 
 def reading_order(actors: Sequence[Actor], rows: Iterable[Placed]) -> list[Placed]:

@@ -5,6 +5,7 @@ Times are UTC epoch milliseconds. Null means that nothing was recorded, never ze
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -81,6 +82,23 @@ class Fidelity(Struct, frozen=True):
     refused: tuple[Refused, ...] = ()
     salvaged: tuple[Salvage, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def merge_fidelity(parts: Iterable[Fidelity]) -> Fidelity:
+    """The fidelity of a session from that of its files; it is whole when each part is."""
+    whole = True
+    unknown: dict[str, int] = {}
+    refused: list[Refused] = []
+    salvaged: list[Salvage] = []
+    notes: list[str] = []
+    for part in parts:
+        whole = whole and part.whole
+        for kind, count in part.unknown.items():
+            unknown[kind] = unknown.get(kind, 0) + count
+        refused += part.refused
+        salvaged += part.salvaged
+        notes += [note for note in part.notes if note not in notes]
+    return Fidelity(whole, unknown, tuple(refused), tuple(salvaged), tuple(notes))
 
 
 class Totals(Struct, frozen=True):

@@ -115,11 +115,15 @@ PAYLOADS: dict[str, type[Payload]] = {
 
 
 class StepError(Struct, frozen=True):
-    """Why a step failed. `kind` is Backstory's own reading of Cline's message."""
+    """Why a step failed. `kind` is Backstory's own reading of Cline's message.
+
+    `feedback` is what the user typed when denying the call.
+    """
 
     message: str
     kind: ErrorKind
     type: Literal["cline_tool_error"] = "cline_tool_error"
+    feedback: str | None = None
 
 
 class Origin(Struct, frozen=True):

@@ -1,0 +1,1 @@
+"""The benchmarks, one a module; each prints figures and asserts nothing."""

@@ -1,0 +1,80 @@
+"""Model calls: the metrics of one assistant message as disjoint token counts (FORMAT.md section 4)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...schema.call import CallRow
+from .state import State
+
+MAX_TOKENS = 100_000_000
+MAX_DOLLARS = 10_000.0
+_COUNTS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+
+
+def call(
+    state: State,
+    file: str,
+    key: str,
+    message_id: str,
+    at: int | None,
+    metrics: dict[str, Any],
+    model: dict[str, Any] | None,
+) -> CallRow | None:
+    """One call, or null where the message counted nothing. Implausible values are refused one by one."""
+    counts = [_count(state, file, f"{message_id}/metrics/{name}", metrics.get(name)) for name in _COUNTS]
+    total, output, read, write = counts
+    nano = _nano(state, file, f"{message_id}/metrics/cost", metrics.get("cost"))
+    if not any(counts):
+        return None
+    flags = []
+    fresh = total - read - write
+    if state.importing or fresh < 0:
+        # Claude Code and OpenCode count the prompt without its cached part, and Cline's importer keeps that.
+        net = fresh < 0 or metrics.get("net") is True
+        fresh = total if net else fresh
+        if net:
+            flags.append("net_input")
+    if state.importing:
+        flags.append("imported")
+    info = model or {}
+    return CallRow(
+        key=key,
+        message_id=message_id,
+        msg=state.msg,
+        fresh=fresh,
+        cache_read=read,
+        cache_write=write,
+        output=output,
+        at=at,
+        turn_id=state.turn.id if state.turn else None,
+        route=_word(info.get("provider")),
+        model=_word(info.get("id")),
+        nano=nano,
+        flags=tuple(flags),
+    )
+
+
+def _count(state: State, file: str, where: str, value: Any) -> int:
+    if value is None:
+        return 0
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    if plain and math.isfinite(value) and 0 <= value <= MAX_TOKENS:
+        return int(value)
+    state.refuse(file, where, str(value))
+    return 0
+
+
+def _nano(state: State, file: str, where: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    if plain and math.isfinite(value) and 0 <= value <= MAX_DOLLARS:
+        return round(value * 1e9)
+    state.refuse(file, where, str(value))
+    return None
+
+
+def _word(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,284 @@
+"""From Cline's messages to steps: one pass over a conversation, message by message (design section 4).
+
+The translator is given messages in order and yields rows; what the next message depends on is in its `State`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from ...schema.call import CallRow
+from ...schema.session import TurnRow
+from ...schema.step import Attachment, Message, Other, StepRow
+from . import prompt, results, wire
+from .approval import Policy
+from .calls import call
+from .loose import loose_message
+from .state import Pending, State
+from .times import epoch_ms
+from .toolsteps import ToolSteps
+
+BLOCK = 4096
+"""Room between two blocks' positions, for the items of a batched call."""
+IMAGE_KINDS = ("image", "media")
+KNOWN_RAW = ("redacted_thinking", "image")
+"""Blocks that are kept raw because there is nothing to read in them."""
+
+
+class Context(Struct, frozen=True):
+    """What does not change within a file. `stem` is empty for the lead's own conversation."""
+
+    session_id: str
+    file: str
+    stem: str
+    cwd: str | None
+    policy: Policy
+    started_at: int | None = None
+    net_imports: bool = False
+
+    @property
+    def prefix(self) -> str:
+        return f"{self.stem}/" if self.stem else ""
+
+
+class Translator:
+    """Reads one conversation. `turns` and `calls` collect what the messages read so far have given."""
+
+    def __init__(self, context: Context, state: State) -> None:
+        self.context = context
+        self.state = state
+        self.turns: dict[str, TurnRow] = {}
+        self.calls: list[CallRow] = []
+        self.tools = ToolSteps(context.prefix, context.cwd, context.policy, state)
+
+    def message(self, raw: Raw) -> Iterator[StepRow]:
+        """The steps of the next message, and of earlier calls whose results it brings."""
+        index = self.state.msg
+        try:
+            message = wire.decode_wire(raw)
+        except wire.JSON_ERRORS:
+            message = loose_message(bytes(raw), self.state, self.context.file, index)
+        at, inferred = self._time(message)
+        key = self.state.unique(message.id or f"@{index}")
+        if isinstance(message.content, str):
+            message.content = [wire.Block(type="text", text=message.content)]
+        if message.role == "user":
+            yield from self._user(message, raw, key, at, inferred)
+        else:
+            yield from self._assistant(message, raw, key, at, inferred)
+        self.state.msg = index + 1
+        if at is not None:
+            self.state.last_at = max(at, self.state.last_at or at)
+
+    def unfinished(self, since: int) -> Iterator[StepRow]:
+        """The calls from message `since` on whose results have not come."""
+        for pending in self.state.pending.values():
+            if pending.msg >= since:
+                yield from self.tools.finish(pending, None, None, None)
+
+    def _time(self, message: wire.Wire) -> tuple[int | None, bool]:
+        """The message's time, or the nearest before it; true where it had to be inferred."""
+        at = epoch_ms(message.ts)
+        if at is not None:
+            self.state.started_at = self.state.started_at or at
+            return at, False
+        if message.ts is not None:
+            self.state.refuse(self.context.file, f"/messages/{self.state.msg}/ts", str(message.ts))
+        return self.state.last_at or self.context.started_at, True
+
+    def _row(self, key: str, block: int, at: int | None, payload: Message | Other, *flags: str) -> StepRow:
+        turn = self.state.turn
+        imported = ("imported",) if self.state.importing else ()
+        return StepRow(
+            id=f"{self.context.prefix}{key}#{block}",
+            msg=self.state.msg,
+            sub=(block + 1) * BLOCK,
+            type="other" if isinstance(payload, Other) else "message",
+            payload=payload,
+            pointer=f"/messages/{self.state.msg}/content/{block}",
+            at=at,
+            turn_id=turn.id if turn else None,
+            outcome="failed" if "error" in flags else "ok",
+            flags=(*flags, *imported),
+        )
+
+    def _user(
+        self, message: wire.Wire, raw: Raw, key: str, at: int | None, inferred: bool
+    ) -> Iterator[StepRow]:
+        blocks = message.content
+        assert isinstance(blocks, list)
+        texts = [(number, block.text) for number, block in enumerate(blocks) if block.type == "text"]
+        attached = [(number, block) for number, block in enumerate(blocks) if block.type in ("file", *IMAGE_KINDS)]
+        flags = ("time_inferred",) if inferred else ()
+        if texts or attached:
+            yield self._prompt(message, key, at, texts, attached, flags)
+        for number, block in enumerate(blocks):
+            if block.type == "tool_result":
+                yield from self._result(block, number, at)
+            elif block.type not in ("text", "file", *IMAGE_KINDS):
+                yield self._unknown(raw, key, number, block, at, flags)
+
+    def _prompt(
+        self,
+        message: wire.Wire,
+        key: str,
+        at: int | None,
+        texts: list[tuple[int, str | None]],
+        attached: list[tuple[int, wire.Block]],
+        flags: tuple[str, ...],
+    ) -> StepRow:
+        """The text of a user message: a prompt that begins a turn, or what the runtime added."""
+        raw_text = "\n".join(text or "" for _, text in texts)
+        typed = prompt.read(raw_text, message.metadata)
+        attachments = (*typed.attachments, *(self._attachment(block) for _, block in attached))
+        first = texts[0][0] if texts else attached[0][0]
+        if typed.runtime is not None:
+            return self._row(key, first, at, Message("system", typed.text, attachments), typed.runtime, *flags)
+        if "<user_input" in raw_text:
+            self.state.importing = False
+            if (message.metadata or {}).get("userRunSpan") == 0:
+                flags = (*flags, "steered")
+        if self.context.stem:
+            if self.state.task is None:
+                self.state.task = typed.text
+        else:
+            self.begin_turn(key, typed.mode, at)
+        return self._row(key, first, at, Message("user", typed.text, attachments), *flags)
+
+    def begin_turn(self, key: str, mode: str | None, at: int | None) -> None:
+        last = self.state.last_at
+        quiet = max(at - last, 0) if at is not None and last is not None else None
+        turn = TurnRow(id=key, msg=self.state.msg, mode=mode, at=at, quiet=quiet)
+        self.state.turn = turn
+        self.turns[key] = turn
+
+    def _attachment(self, block: wire.Block) -> Attachment:
+        if block.type == "file":
+            text = self._text_of(block.content)
+            size = len(text.encode("utf-8", "replace")) if text is not None else None
+            return Attachment(kind="file", name=block.path, size=size, text=text)
+        data = self._text_of(block.data)
+        size = results.decoded_size(data) if data is not None else None
+        return Attachment(kind=block.type, name=block.path, size=size, media_type=block.mediaType)
+
+    def _text_of(self, raw: Raw) -> str | None:
+        if not bytes(raw):
+            return None
+        try:
+            value = wire.decode_any(raw)
+        except wire.JSON_ERRORS:
+            return bytes(raw).decode("utf-8", "replace")
+        return value if isinstance(value, str) else None
+
+    def _assistant(
+        self, message: wire.Wire, raw: Raw, key: str, at: int | None, inferred: bool
+    ) -> Iterator[StepRow]:
+        blocks = message.content
+        assert isinstance(blocks, list)
+        meta = message.metadata or {}
+        hidden = meta.get("displayRole")
+        flags = ("time_inferred",) if inferred else ()
+        if hidden not in ("error", "status", "system"):
+            self._reply(at)
+        if message.metrics is not None:
+            self._call(message, key, at)
+        yield from self._activities(meta.get("modelToolActivities"), key, at)
+        invalid = {
+            entry.get("toolCallId"): entry.get("input")
+            for entry in meta.get("invalidToolCalls") or ()
+            if isinstance(entry, dict)
+        }
+        for number, block in enumerate(blocks):
+            if block.type == "tool_use":
+                self._tool_use(block, number, key, at, invalid)
+            elif block.type in ("text", "thinking"):
+                text = block.text if block.type == "text" else block.thinking
+                if text and not text.isspace():
+                    yield self._said(message.role, hidden, block.type, text, key, number, at, flags)
+            elif block.type == "tool_result":
+                yield from self._result(block, number, at)
+            else:
+                yield self._unknown(raw, key, number, block, at, flags)
+
+    def _said(
+        self,
+        role: str,
+        hidden: Any,
+        kind: str,
+        text: str,
+        key: str,
+        number: int,
+        at: int | None,
+        flags: tuple[str, ...],
+    ) -> StepRow:
+        if hidden in ("error", "status", "system") or role not in ("assistant", "user"):
+            flag = hidden if hidden in ("error", "status") else "runtime"
+            return self._row(key, number, at, Message("system", text), flag, *flags)
+        return self._row(key, number, at, Message("thinking" if kind == "thinking" else "assistant", text), *flags)
+
+    def _reply(self, at: int | None) -> None:
+        """Note the first reply of a turn: a checkpoint lies between the prompt and it."""
+        turn = self.state.turn
+        if turn is None or turn.first_reply_at is not None or at is None or self.context.stem:
+            return
+        turn = TurnRow(turn.id, turn.msg, turn.mode, turn.at, at, turn.quiet)
+        self.state.turn = turn
+        self.turns[turn.id] = turn
+
+    def _call(self, message: wire.Wire, key: str, at: int | None) -> None:
+        parts = ["cline-cli", self.context.session_id, *filter(None, [self.context.stem]), key]
+        metrics = message.metrics or {}
+        if self.state.importing and self.context.net_imports:
+            metrics = {**metrics, "net": True}
+        found = call(self.state, self.context.file, ":".join(parts), key, at, metrics, message.modelInfo)
+        if found is not None:
+            self.calls.append(found)
+
+    def _tool_use(
+        self, block: wire.Block, number: int, key: str, at: int | None, invalid: dict[Any, Any]
+    ) -> None:
+        raw_id = block.id or f"{key}.{number}"
+        pending = Pending(
+            id=self.state.unique(raw_id),
+            name=block.name or "unknown",
+            input=bytes(block.input),
+            msg=self.state.msg,
+            block=number,
+            at=at,
+            turn_id=self.state.turn.id if self.state.turn else None,
+            invalid=invalid.get(block.id) if block.id else None,
+        )
+        earlier = self.state.pending.pop(raw_id, None)
+        if earlier is not None:
+            self.state.pending[f"{raw_id}\n{earlier.id}"] = earlier
+        self.state.pending[raw_id] = pending
+
+    def _result(self, block: wire.Block, number: int, at: int | None) -> Iterator[StepRow]:
+        pending = self.state.pending.pop(block.tool_use_id or "", None)
+        if pending is not None:
+            yield from self.tools.finish(pending, block, at, number)
+        else:
+            yield self.tools.orphan(block, number, at)
+
+    def _activities(self, activities: Any, key: str, at: int | None) -> Iterator[StepRow]:
+        """Tools that the provider ran itself; no block of the message stands for them."""
+        if not isinstance(activities, list):
+            return
+        for number, entry in enumerate(activities):
+            if isinstance(entry, dict):
+                yield self.tools.activity(entry, key, number, at)
+
+    def _unknown(
+        self, raw: Raw, key: str, number: int, block: wire.Block, at: int | None, flags: tuple[str, ...]
+    ) -> StepRow:
+        name = f"block:{block.type}"
+        if block.type not in KNOWN_RAW:
+            self.state.count(name)
+        try:
+            whole = wire.decode_any(raw)["content"][number]
+        except (*wire.JSON_ERRORS, LookupError, TypeError):
+            whole = {"type": block.type, "text": block.text}
+        return self._row(key, number, at, Other(name, results.count_images(whole)), *flags)

@@ -1,0 +1,130 @@
+"""What Cline writes, as structs: the messages document, its messages and blocks (FORMAT.md sections 2 and 3).
+
+Fields are as loose as the files are: what matters is typed, the rest stays raw. A message that does not fit
+goes through `loose_message`, which keeps every value that can be kept and names the others.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+EMPTY = Raw(b"")
+
+
+class Block(Struct, gc=False):
+    """One content block of any type; which fields are set depends on `type`."""
+
+    type: str
+    text: str | None = None
+    thinking: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Raw = EMPTY
+    tool_use_id: str | None = None
+    content: Raw = EMPTY
+    is_error: bool | None = None
+    path: str | None = None
+    data: Raw = EMPTY
+    mediaType: str | None = None
+
+
+class Wire(Struct, gc=False):
+    """One message of a conversation."""
+
+    role: str
+    content: list[Block] | str
+    id: str | None = None
+    ts: Any = None
+    metadata: dict[str, Any] | None = None
+    modelInfo: dict[str, Any] | None = None
+    metrics: dict[str, Any] | None = None
+
+
+class Item(Struct, gc=False):
+    """One item of an array result: what Cline echoes in `query`, and what came of it."""
+
+    query: str | None = None
+    result: Any = None
+    success: bool | None = None
+    error: Any = None
+
+
+class Document(Struct):
+    """A messages file. `messages` are views into the file's bytes."""
+
+    messages: list[Raw]
+    version: Any = None
+    updated_at: Any = None
+    agent: Any = None
+    sessionId: Any = None
+    taskType: Any = None
+    origin: Any = None
+
+
+_document = msgspec.json.Decoder(Document)
+_wire = msgspec.json.Decoder(Wire)
+_items = msgspec.json.Decoder(list[Item])
+_any = msgspec.json.Decoder()
+_encode = msgspec.json.Encoder().encode
+
+JSON_ERRORS = (msgspec.DecodeError, UnicodeError, RecursionError, ValueError)
+"""What decoding may raise on bad input; msgspec's validation errors are among them."""
+
+
+def decode_document(data: bytes) -> Document:
+    """A messages file, strictly. Raises one of `JSON_ERRORS`."""
+    return _document.decode(data)
+
+
+def decode_wire(raw: Raw | bytes) -> Wire:
+    """One message, strictly. Raises one of `JSON_ERRORS`."""
+    return _wire.decode(raw)
+
+
+def decode_items(raw: Raw) -> list[Item] | None:
+    """An array result, or null where the array holds something else than query items."""
+    try:
+        items = _items.decode(raw)
+    except JSON_ERRORS:
+        return None
+    return items if all(item.query is not None for item in items) else None
+
+
+def decode_any(raw: Raw | bytes | str) -> Any:
+    """Any JSON value. Raises one of `JSON_ERRORS`."""
+    return _any.decode(raw)
+
+
+def encode(value: Any) -> bytes:
+    """Compact JSON bytes of plain values."""
+    return _encode(value)
+
+
+def clean(value: Any, refused: list[str] | None = None, where: str = "") -> Any:
+    """A value that any JSON reader takes: lone surrogates become U+FFFD, NaN and infinities become null."""
+    if isinstance(value, str):
+        if value.isascii():
+            return value
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, float) and not math.isfinite(value):
+        if refused is not None:
+            refused.append(f"{where}={value}")
+        return None
+    if isinstance(value, dict):
+        return {clean(str(key)): clean(item, refused, f"{where}/{key}") for key, item in value.items()}
+    if isinstance(value, list):
+        return [clean(item, refused, f"{where}/{index}") for index, item in enumerate(value)]
+    return value
+
+
+def loads(text: str, refused: list[str] | None = None) -> Any:
+    """JSON as Python's own reader takes it: NaN, control characters and lone surrogates are allowed, then cleaned.
+
+    Raises `ValueError` or `RecursionError`.
+    """
+    return clean(json.loads(text, strict=False), refused)
