@@ -39,25 +39,15 @@ def read(root: Path) -> int:
 def metrics(root: Path) -> int:
     import msgspec
 
-    class Metrics(msgspec.Struct):
-        inputTokens: int = 0
-        outputTokens: int = 0
-        cacheReadTokens: int = 0
-        cacheWriteTokens: int = 0
-        cost: float | None = None
-
-    class Message(msgspec.Struct):
-        id: str | None = None
-        ts: int | None = None
-        metrics: Metrics | None = None
-
-    class Document(msgspec.Struct):
-        messages: list[Message]
-
-    decoder = msgspec.json.Decoder(Document)
+    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+    counts = msgspec.defstruct("Counts", [*((name, int, 0) for name in names), ("cost", float | None, None)])
+    fields = [("id", str | None, None), ("ts", int | None, None), ("metrics", counts | None, None)]
+    message = msgspec.defstruct("Message", fields)
+    document = msgspec.defstruct("Document", [("messages", list[message])])  # type: ignore[valid-type]
+    decoder = msgspec.json.Decoder(document)
     total = 0
     for path in message_files(root):
-        total += sum(m.metrics is not None for m in decoder.decode(path.read_bytes()).messages)
+        total += sum(m.metrics is not None for m in decoder.decode(path.read_bytes()).messages)  # type: ignore[attr-defined]
     return total
 
 

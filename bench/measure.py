@@ -28,7 +28,7 @@ class Spent:
     out: str
 
 
-def run(argv: Sequence[str | Path], env: Mapping[str, str] | None = None) -> Spent:
+def run(argv: Sequence[object], env: Mapping[str, str] | None = None) -> Spent:
     """Run to the end, measured with `wait4`. A child that fails raises `ChildFailed` with its last words."""
     with tempfile.TemporaryFile() as out:
         full = {**os.environ, **(env or {})}

@@ -18,9 +18,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 from clinegen import wire
 from clinegen.growth import Grower
 from clinegen.kinds import KINDS
-from clinegen.totals import Totals
+from clinegen.totals import Ledger, Record, Totals, add
 from clinegen.tree import generate, many_small
 from recordings import RECORDINGS
+
+from backstory import read_session
 
 FREE = ("input", "result", "structuredContent")
 """Objects whose keys the model or another program chose."""
@@ -126,6 +128,26 @@ def test_totals_are_what_the_files_hold(tree: tuple[Path, Totals]) -> None:
         assert sum(counts[name] for counts in calls.values()) == getattr(totals.ledger, own)
     spent = sum(round(counts.get("cost", 0) * 1e9) for counts in calls.values())
     assert spent == totals.ledger.nano
+
+
+def test_totals_are_what_backstory_reads(tree: tuple[Path, Totals]) -> None:
+    read, calls = Record(), {}
+    for folder in sorted(tree[0].iterdir()):
+        record = read_session(folder)
+        read.turns += len(record.turns)
+        for step in record.steps:
+            setattr(read, step.type, getattr(read, step.type) + 1)
+            read.rejected += step.decision == "rejected"
+            read.failed += step.outcome == "failed" and step.decision != "rejected"
+        if record.session.imported is None:
+            calls |= {(call.message_id, call.at): call for call in record.calls}
+    totals = tree[1]
+    read.messages = totals.record.messages
+    assert read == totals.record
+    ledger = Ledger(len(calls), sum(call.nano is not None for call in calls.values()))
+    for call in calls.values():
+        add(ledger, Ledger(0, 0, call.fresh, call.cache_read, call.cache_write, call.output, call.nano or 0))
+    assert ledger == totals.ledger
 
 
 def digest(root: Path) -> str:

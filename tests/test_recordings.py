@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,9 @@ def test_has_an_expectation_for_each_session(scenario: str) -> None:
     assert list(recordings.expected(scenario)) == recordings.sessions(scenario)
 
 
-def test_a_messages_file_alone_gives_its_tool_calls() -> None:
-    record = read_session(recordings.RECORDINGS / "growing" / "0063.json")
-    commands = [step for step in record.steps if step.type == "command"]
+@pytest.mark.parametrize("name", ["1796000000000_abcde.messages.json", "0063.json"])
+def test_a_messages_file_alone_gives_its_tool_calls(name: str, tmp_path: Path) -> None:
+    shutil.copy(recordings.RECORDINGS / "growing" / "0063.json", tmp_path / name)
+    commands = [step for step in read_session(tmp_path / name).steps if step.type == "command"]
     assert [step.id for step in commands] == [f"call_m{number}_0#0" for number in range(30)]
     assert {step.outcome for step in commands} == {"ok"}

@@ -58,8 +58,7 @@ class Usage:
 class Reply:
     """One answer of the model. `stalls` stops the stream after the text, before anything ends it.
 
-    `refusal` is the text of an error with status 400 in place of an answer. It is given again whenever
-    Cline asks again, as it does once.
+    `refusal` is the text of an error with status 400 that stands in place of an answer.
     """
 
     text: str = ""
@@ -129,9 +128,8 @@ class Model:
             self.requests.append(request)
             for script in self.scripts:
                 if script.when in seen and script.served < len(script.replies):
-                    reply = script.replies[script.served]
-                    script.served += not reply.refusal
-                    return reply
+                    script.served += 1
+                    return script.replies[script.served - 1]
             self.unscripted.append(seen[-200:])
         return None
 
@@ -193,12 +191,10 @@ def _handler_of(model: Model) -> type[BaseHTTPRequestHandler]:
             if not self.path.endswith("/chat/completions"):
                 return self._send(404, "{}", "application/json")
             request = json.loads(body)
-            reply = model.next_reply(request)
-            if reply is None:
-                message = {
-                    "error": {"message": "the script has no reply left", "type": "invalid_request_error"}
-                }
-                return self._send(400, json.dumps(message), "application/json")
+            reply = model.next_reply(request) or Reply(refusal="the script has no reply left")
+            if reply.refusal:
+                error = {"message": reply.refusal, "type": "invalid_request_error"}
+                return self._send(400, json.dumps({"error": error}), "application/json")
             return self._stream(reply, str(request.get("model", "")))
 
         def _stream(self, reply: Reply, name: str) -> None:

@@ -71,7 +71,7 @@ class Tokens:
         fresh = max(0, self.input - self.cache_read - self.cache_write)
         dollars = fresh * price.fresh + self.output * price.output
         dollars += self.cache_read * price.cache_read + self.cache_write * price.cache_write
-        return round(dollars / 1_000_000, 8)
+        return plain(dollars / 1_000_000)
 
 
 class Meter:
@@ -80,30 +80,36 @@ class Meter:
     def __init__(self, model: Model, base: int) -> None:
         self.model = model
         self.base = base
-        self._context = base
+        self.context = base
         self._cached = 0
         self._last = 0
 
     def add(self, text: str) -> None:
         """Something that the next request will send along."""
-        self._context += estimate(text)
+        self.context += estimate(text)
 
     def compact(self, text: str) -> None:
         """From here on the model sees `text` in place of all that was."""
-        self._context = self.base + estimate(text)
+        self.context = self.base + estimate(text)
         self._cached = self.base
 
     def request(self, at: int, output: str) -> Tokens:
         """One request at the time `at`, answered with `output`."""
-        sent = self._context
+        sent = self.context
         warm = self._cached if at - self._last < CACHE_LIFE else 0
         self._cached, self._last = sent, at
-        self._context += estimate(output)
+        self.context += estimate(output)
         if self.model.cache == "both":
             fresh = min(4, sent - warm)
             return Tokens(sent, estimate(output), warm, sent - warm - fresh)
         read = warm // 128 * 128 if self.model.cache == "reads" else 0
         return Tokens(sent, estimate(output), read)
+
+
+def plain(number: float) -> float:
+    """A sum of dollars without the noise of floats, whole numbers without a point, as JavaScript writes them."""
+    rounded = round(number, 8)
+    return int(rounded) if rounded == int(rounded) else rounded
 
 
 def estimate(text: str) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Raw, Struct, field
 
 from ...errors import ReadError, TornFile
-from ..base import FileStat
+from ...schema.reading import FileStat
 from . import wire
 
 MAX_BYTES = 1 << 30

@@ -32,7 +32,7 @@ class Section(Struct):
     @property
     def content(self) -> str:
         """The text of a file that the patch adds."""
-        return "".join(line[1:] + "\n" for line in self.lines if line.startswith("+"))
+        return "\n".join(line[1:] for line in self.lines if line.startswith("+"))
 
     @property
     def added(self) -> int:
@@ -46,12 +46,10 @@ class Section(Struct):
 def sections(text: str) -> list[Section]:
     """The files of a patch, in order; empty when there is none."""
     found: list[Section] = []
-    for line in text.splitlines():
+    for line in _between_marks(text):
         head = next(((line[len(mark) :].strip(), kind) for mark, kind in _HEADS if line.startswith(mark)), None)
         if head is not None:
             found.append(Section(head[0], head[1], None, []))
-        elif line.startswith(("*** Begin Patch", "*** End Patch")):
-            continue
         elif line.startswith(_MOVE) and found and found[-1].operation == "patch":
             found[-1].operation = "move"
             found[-1].move_to = line[len(_MOVE) :].strip()
@@ -60,9 +58,25 @@ def sections(text: str) -> list[Section]:
     return found
 
 
+def _between_marks(text: str) -> list[str]:
+    """The lines of the patch proper; what a model wraps around it is no part of it."""
+    lines = lines_of(text)
+    begin = next((i for i, line in enumerate(lines) if line.strip() == "*** Begin Patch"), -1)
+    end = next((i for i in range(begin + 1, len(lines)) if lines[i].strip() == "*** End Patch"), len(lines))
+    return lines[begin + 1 : end]
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines as editors count them: only a line feed ends one, with or without a carriage return before it."""
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
 def changed_lines(old: str, new: str) -> tuple[int, int]:
     """How many lines a replacement adds and removes: (added, removed)."""
-    before, after = old.splitlines(), new.splitlines()
+    before, after = lines_of(old), lines_of(new)
     low = 0
     while low < len(before) and low < len(after) and before[low] == after[low]:
         low += 1

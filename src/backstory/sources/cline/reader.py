@@ -9,9 +9,9 @@ from hashlib import blake2b
 import msgspec
 from msgspec import Raw
 
+from ...schema.reading import KnownFile, TailReading
 from ...schema.session import Actor, ActorType, Fidelity, Salvage
 from ...schema.step import ROOT, Message, StepRow
-from ..base import KnownFile, TailReading
 from . import state as states
 from .files import Split
 from .state import State

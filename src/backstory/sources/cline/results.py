@@ -31,6 +31,7 @@ DENIALS = (
 )
 TRUNCATED = "[... output truncated: "
 READ_CUT = "[Showing lines "
+LINE_CUT = " [line truncated]"
 
 
 class ItemResult(Struct, frozen=True):
@@ -228,7 +229,8 @@ def read_content(result: Any) -> tuple[str | None, bool, Any]:
     """What the agent saw of a file: (text, cut by Cline, raw where it is no text, image bytes counted)."""
     if isinstance(result, str):
         tail = result.rfind("\n" + READ_CUT)
-        return result, tail >= 0 and result.endswith("]") and len(result) - tail < 200, None
+        cut = tail >= 0 and result.endswith("]") and len(result) - tail < 200
+        return result, cut or LINE_CUT in result, None
     if result is None:
         return None, False, None
     texts = [

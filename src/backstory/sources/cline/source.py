@@ -11,8 +11,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...errors import InputError, ReadError, TornFile, UnknownSession
+from ...schema.reading import FileReading, FileStat, KnownFile, Reading, SessionRef, Skipped, Torn
 from ...schema.session import CopiedFrom, Refused, Session
-from ..base import FileReading, FileStat, KnownFile, Listing, Reading, Root, SessionRef, Skipped, Torn
+from ..base import Listing, Root
 from . import manifest as manifests
 from . import paths
 from .approval import Policy, load_settings
@@ -137,18 +138,23 @@ class ClineSource:
         raise UnknownSession(f'No session "{item}" in {places}. Give its folder, or --sessions-dir DIR.')
 
     def _locate_path(self, path: Path, item: str) -> SessionRef:
+        """A session folder, or a file in one; any other JSON file is taken as a messages file on its own."""
         if not path.exists():
             raise InputError(f"{item}: there is no such file or folder.")
         folder = Path(os.path.realpath(path if path.is_dir() else path.parent))
         ids = [folder.name]
-        if path.is_file() and path.name.endswith(MESSAGES):
-            ids.append(path.name.removesuffix(MESSAGES))
-        elif path.is_file() and path.name.endswith(".json"):
-            ids.append(path.name.removesuffix(COMPACTION).removesuffix(".json"))
+        if path.is_file() and path.name.endswith(".json"):
+            ids.append(path.name.removesuffix(MESSAGES).removesuffix(COMPACTION).removesuffix(".json"))
         for session_id in ids:
             ref = self._ref(str(folder), session_id, str(folder.parent), [])
-            if ref is not None:
-                return ref
+            if ref is not None and (path.is_dir() or path.name in ref.files):
+                manifest_only = path.name == f"{session_id}.json" and len(ref.files) == 1
+                if not (manifest_only and _holds_messages(path)):
+                    return ref
+        if path.is_file() and path.name.endswith(".json") and _holds_messages(path):
+            stem = path.name.removesuffix(".json")
+            marks = {path.name: file_stat(path.stat())}
+            return SessionRef(self.name, stem, str(folder), folder, marks, lead=path.name)
         raise InputError(f"{item}: no session of Cline's; a session folder holds <id>.json or <id>{MESSAGES}.")
 
     def read(
@@ -173,8 +179,10 @@ class ClineSource:
         if fork is not None:
             reading.session = replace(reading.session, copied_from=CopiedFrom(fork[0], "fork"))
         self._compaction(ref, reading)
-        lead = f"{ref.id}{MESSAGES}"
-        names = sorted((name for name in ref.files if name.endswith(MESSAGES)), key=lambda name: name != lead)
+        lead = ref.lead or f"{ref.id}{MESSAGES}"
+        names = sorted(
+            (name for name in ref.files if name.endswith(MESSAGES) or name == lead), key=lambda name: name != lead
+        )
         for name in names if lead in names else [lead, *names]:
             self._file(ref, reading, name, known, policy, manifest, settled)
         return reading
@@ -184,7 +192,7 @@ class ClineSource:
         refused: list[str] = []
         manifest = None
         note: str | None = None
-        if name in ref.files:
+        if name in ref.files and name != ref.lead:
             try:
                 manifest, _ = read_json(ref.folder / name, ref.folder, refused)
             except TornFile:
@@ -250,7 +258,7 @@ class ClineSource:
             found = opened
             if folder != ref.folder:
                 found.notes.append("messages reached through messages_path")
-        stem = "" if name == f"{ref.id}{MESSAGES}" else name.removesuffix(MESSAGES)
+        stem = "" if name in (ref.lead, f"{ref.id}{MESSAGES}") else name.removesuffix(MESSAGES)
         trigger = session.imported.tool if session.imported else None
         context = Context(
             ref.id, name, stem, session.cwd, policy, session.started_at, trigger in ("claude-code", "opencode")
@@ -299,6 +307,16 @@ class ClineSource:
 
 def _inside(path: str, folder: str) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def _holds_messages(path: Path) -> bool:
+    """Whether a JSON file looks like a messages document: its first keys tell."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except OSError:
+        return False
+    return b'"messages"' in head and b'"updated_at"' in head
 
 
 def _reason(error: ReadError) -> str:

@@ -117,7 +117,7 @@ class Translator:
             yield self._prompt(message, key, at, texts, attached, flags)
         for number, block in enumerate(blocks):
             if block.type == "tool_result":
-                yield from self._result(block, number, at)
+                yield from self._result(block, number, None if inferred else at)
             elif block.type not in ("text", "file", *IMAGE_KINDS):
                 yield self._unknown(raw, key, number, block, at, flags)
 

@@ -101,7 +101,10 @@ class ToolSteps:
         result = made.result
         error = results.step_error(result) if result is not None else None
         decision, source = self.policy.decide(call.name, error.kind if error else None, finished)
-        imported = ("imported",) if self.state.importing else ()
+        imported: tuple[str, ...] = ()
+        if self.state.importing:
+            # Another tool ran it: Cline's settings say nothing of who approved.
+            imported, decision, source = ("imported",), "n/a", None
         return StepRow(
             id=f"{self.prefix}{call.id}#{index}",
             msg=call.msg,
@@ -223,9 +226,9 @@ class ToolSteps:
         found = _single(result)
         diff = results.diff_snippet(found.result) if found else None
         if line is not None:
-            edit = Edit(path, "insert", None, new, insert_line=line, diff=diff, added=len(new.splitlines()))
+            edit = Edit(path, "insert", None, new, insert_line=line, diff=diff, added=len(patch.lines_of(new)))
         elif old is None:
-            edit = Edit(path, "create", None, new, True, diff=diff, added=len(new.splitlines()))
+            edit = Edit(path, "create", None, new, True, diff=diff, added=len(patch.lines_of(new)))
         else:
             added, removed = patch.changed_lines(old, new)
             edit = Edit(path, "replace", old, new, diff=diff, added=added, removed=removed)

@@ -1,0 +1,150 @@
+"""What stands below a step's row: the end of an output, changed lines, the words of a refusal."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..schema.step import Command, Edit, Message, Other, Read, Step
+from ..store.results import Fate
+from . import tools
+from .line import Line, View, spans
+from .rows import Scene, feedback
+from .snippet import Changed, changed_lines
+from .text import cut, hard_wrap
+from .words import counted, duration
+
+FAILURE_LINES = 12
+FAILURE_START = 5
+EDIT_LINES = 8
+EDIT_START = 6
+
+_NAMES_ERROR = re.compile(
+    r"\b(errors?|exception|fail(ed|ure|ures|ing)?|fatal|panic(ked)?|traceback|cannot|denied|not found)\b|[A-Z]\w+Error\b",
+    re.IGNORECASE,
+)
+
+
+def body(scene: Scene, step: Step, *, full: bool = False) -> Iterator[Line]:
+    """The lines below a step's row, from the row's text column on; none for what went well, unless `full`."""
+    payload = step.payload
+    if isinstance(payload, Edit):
+        if step.outcome != "failed" or full:
+            yield from _changed(scene.view, changed_lines(payload, whole=full), full=full)
+    elif isinstance(payload, Command):
+        yield from _output(scene, step, payload, full=full)
+    elif full:
+        yield from _block(scene.view, _whole_text(payload))
+    yield from _refusal(scene, step)
+
+
+def excerpt(lines: list[str], view: View) -> Iterator[Line]:
+    """Twelve lines at most: five of the start when they name the error, the rest from the end."""
+    cut_sign = view.glyphs.cut
+    if len(lines) <= FAILURE_LINES:
+        yield from (_text(view, line) for line in lines)
+        return
+    start: list[str] = []
+    if any(_NAMES_ERROR.search(line) for line in lines[:FAILURE_START]):
+        start = lines[:FAILURE_START]
+    end = lines[len(start) - FAILURE_LINES :]
+    left_out = f"{len(lines) - FAILURE_LINES:,}"
+    yield from (_text(view, line) for line in start)
+    if start:
+        yield spans((f"{cut_sign}  {left_out} more lines", "label"))
+    else:
+        yield spans((f"{cut_sign}  {left_out} lines above", "label"))
+    yield from (_text(view, line) for line in end)
+
+
+def _output(scene: Scene, step: Step, payload: Command, *, full: bool) -> Iterator[Line]:
+    view = scene.view
+    lines = view.glyphs.lines(payload.stdout or "")
+    if full:
+        yield from _block(view, payload.stdout or "")
+        if payload.output_ref:
+            words = f"Went on in the background. Cline writes the rest to {payload.output_ref}"
+            yield spans((view.glyphs.one_line(words), "label"))
+    elif step.outcome == "failed" and step.decision != "rejected":
+        yield from excerpt(lines, view)
+    if step.outcome == "failed" and step.decision != "rejected":
+        yield from _fate(scene.fates.get(step.id), said_more=bool(lines))
+
+
+def _fate(fate: Fate | None, *, said_more: bool) -> Iterator[Line]:
+    """What became of a failed command; the state of its row says it too, so a bare row stays bare."""
+    if fate is None:
+        return
+    if fate.mended_by is not None:
+        words = "succeeded later" if fate.after is None else f"succeeded {duration(fate.after)} later"
+        if fate.edits:
+            words += f", after {counted(fate.edits, 'edit')}"
+        yield spans((words, "label"))
+    elif fate.failing and said_more:
+        yield spans(("has not succeeded since", "failed"))
+
+
+def _refusal(scene: Scene, step: Step) -> Iterator[Line]:
+    """What the user wrote with a denial, or the tool's own words where the row does not say enough."""
+    if step.error is None:
+        return
+    glyphs, kind = scene.view.glyphs, step.error.kind
+    said = feedback(step)
+    if said:
+        yield from _prose(scene.view, f'you wrote: "{glyphs.one_line(said)}"')
+    elif kind in ("blocked", "invalid_input") or (kind == "tool" and step.type == "command"):
+        yield from _prose(scene.view, glyphs.one_line(step.error.message))
+
+
+def _prose(view: View, text: str) -> Iterator[Line]:
+    yield spans(cut(text, view.width, view.glyphs) if view.cut else text)
+
+
+def _changed(view: View, lines: list[Changed], *, full: bool) -> Iterator[Line]:
+    """Changed lines with their numbers; where there are too many, the first and how many more."""
+    shown = lines if full or len(lines) <= EDIT_LINES else lines[:EDIT_START]
+    digits = max((len(str(line.number)) for line in shown if line.number is not None), default=0)
+    for line in shown:
+        number = "" if line.number is None else str(line.number)
+        gutter = f"{number.rjust(digits)}  " if digits else ""
+        sign = view.glyphs.minus if line.sign == "-" else line.sign
+        role = {"+": "live", "-": "removed", " ": ""}[line.sign]
+        text = view.glyphs.safe(line.text.rstrip("\r").expandtabs(4))
+        drawn = f"{gutter}{sign} {text}"
+        yield spans((cut(drawn, view.width, view.glyphs) if view.cut else drawn, role))
+    if len(shown) < len(lines):
+        indent = " " * (digits + 2 if digits else 0)
+        yield spans((f"{indent}{view.glyphs.cut}  {counted(len(lines) - len(shown), 'more line')}", "label"))
+
+
+def _block(view: View, text: str) -> Iterator[Line]:
+    """A text whole; on a terminal its long lines are folded, never cut."""
+    for line in view.glyphs.lines(text):
+        for part in hard_wrap(line, view.width) if view.cut else (line,):
+            yield spans(part)
+
+
+def _text(view: View, line: str) -> Line:
+    return spans(cut(line, view.width, view.glyphs) if view.cut else line)
+
+
+def _whole_text(payload: Any) -> str:
+    """Everything that a step carries besides its row."""
+    if isinstance(payload, Message):
+        return payload.text if payload.role == "system" else ""
+    if isinstance(payload, Read):
+        return payload.content or ""
+    if not isinstance(payload, Other) or not isinstance(payload.raw, Mapping):
+        return ""
+    raw = payload.raw
+    if payload.tool_name == "fetch_web_content":
+        return tools.page_text(raw.get("result"))
+    if "input" not in raw and "result" not in raw:
+        return json.dumps(raw, ensure_ascii=False, indent=1, default=str)
+    result = tools.text_of(raw.get("result"))
+    if tools.kind(payload.tool_name) == "find" or raw.get("input") is None:
+        return result
+    given = raw["input"] if isinstance(raw["input"], str) else json.dumps(raw["input"], ensure_ascii=False, default=str)
+    return f"{given}\n{result}" if result else given

@@ -1,0 +1,108 @@
+"""The archive's file: where it is, how it is opened, and the migrations that brought it to its shape."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from importlib import resources
+from pathlib import Path
+
+from ..errors import ArchiveError
+
+FILE = "archive.db"
+BUSY_MS = 30_000
+
+
+def home(env: Mapping[str, str]) -> Path:
+    """Backstory's own folder: `BACKSTORY_HOME`, else `~/.backstory`."""
+    named = env.get("BACKSTORY_HOME", "").strip()
+    return Path(named) if named else Path.home() / ".backstory"
+
+
+def default_path(env: Mapping[str, str]) -> Path:
+    """The archive in Backstory's folder."""
+    return home(env) / FILE
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the archive, make it where there is none, and bring it to the newest shape. Raises `ArchiveError`.
+
+    Its folder is closed to others (0700) and so is the file (0600), also where they existed wider before.
+    """
+    try:
+        _private_folder(path.parent)
+        new = not path.exists()
+        if new:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        elif os.name == "posix" and path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+        connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        migrate(connection)
+    except (sqlite3.Error, OSError) as error:
+        raise ArchiveError(f"{path}: the archive cannot be opened: {error}. Is it one of Backstory's?") from error
+    return connection
+
+
+def _private_folder(folder: Path) -> None:
+    made = not folder.exists()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # A folder that somebody named with --db may be shared on purpose; only Backstory's own is closed.
+    if os.name == "posix" and (made or folder.name == ".backstory" or (folder / FILE).exists()):
+        if folder.stat().st_uid == os.getuid() and folder.stat().st_mode & 0o077:
+            folder.chmod(0o700)
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """One write, whole or not at all; it waits for another writer's end."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _first(connection: sqlite3.Connection) -> None:
+    """The tables as `tables.sql` has them."""
+    script = resources.files(__package__).joinpath("tables.sql").read_text("utf-8")
+    for statement in _statements(script):
+        connection.execute(statement)
+    connection.execute("INSERT INTO meta VALUES ('next_step', 1)")
+
+
+MIGRATIONS: tuple[tuple[int, Callable[[sqlite3.Connection], None]], ...] = ((1, _first),)
+"""Steps from one shape to the next, in order; only forward, and never changed once released."""
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Run what has not run yet, each in a transaction of its own."""
+    newest = MIGRATIONS[-1][0]
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > newest:
+        raise ArchiveError(
+            f"this archive is of a newer Backstory (shape {version}, known here: {newest}). Update Backstory."
+        )
+    if version == newest:
+        return
+    for number, step in MIGRATIONS:
+        with transaction(connection):
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version < number:
+                step(connection)
+                connection.execute(f"PRAGMA user_version = {number}")
+
+
+def _statements(script: str) -> Iterator[str]:
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
