@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
 
 from msgspec.structs import replace
 
-from .errors import ReadError
+from .capture.sync import Progress, SyncReport, read_one, sync
+from .errors import InputError, ReadError
 from .schema.link import Spawn, link
 from .schema.record import Placed, Record, assemble
-from .schema.session import CopiedFrom, Totals, merge_fidelity
+from .schema.session import Totals, merge_fidelity
+from .sources.base import Source
 from .sources.cline.source import ClineSource
+from .store import database, forget, known, read, search
+from .store.read import Filter
+from .store.results import Day, Found, Listed, Scope, State
 
 
 def read_session(path: str | Path, *, env: Mapping[str, str] | None = None) -> Record:
@@ -25,7 +32,7 @@ def read_session(path: str | Path, *, env: Mapping[str, str] | None = None) -> R
     ref = source.locate(str(path), [])
     reading = source.read(ref, {}, settled=True, env=os.environ if env is None else env)
     placed, actors, turns, calls, spawns, parts = [], [], [], [], [], [reading.session.fidelity]
-    fork_at = _forked_at(reading.session.manifest)
+    fork = reading.session.copied_from
     copied = 0
     for file in reading.files:
         rows = list(file.rows)
@@ -39,23 +46,145 @@ def read_session(path: str | Path, *, env: Mapping[str, str] | None = None) -> R
             if row.spawns is not None:
                 tool = getattr(row.payload, "tool_name", "")
                 spawns.append(Spawn(row.id, tail.actor.id, tool, row.spawns, row.at))
-            if tail.actor.type == "root" and fork_at is not None and row.at is not None and row.at < fork_at:
+            if tail.actor.type == "root" and fork is not None and (row.at or 0) < (fork.at or 0):
                 copied = max(copied, row.msg + 1)
     if not reading.files:
         broken = [*(torn.path for torn in reading.torn), *(left.path for left in reading.skipped)]
         raise ReadError(f"{broken[0] if broken else path}: no message of it could be read")
     session = replace(reading.session, fidelity=merge_fidelity(parts), totals=Totals())
-    if session.copied_from is not None:
-        session = replace(session, copied_from=CopiedFrom(session.copied_from.session_id, "fork", copied))
+    if fork is not None:
+        session = replace(session, copied_from=replace(fork, messages=copied))
     return assemble(session, link(actors, spawns), placed, turns, calls, seen_ends=_ends(session.ended_at))
-
-
-def _forked_at(manifest: object) -> int | None:
-    from .sources.cline.manifest import fork_of
-
-    fork = fork_of(manifest if isinstance(manifest, dict) else None)
-    return fork[1] if fork else None
 
 
 def _ends(ended_at: int | None) -> tuple[int, ...]:
     return () if ended_at is None else (ended_at,)
+
+
+class Archive:
+    """Every session that was ever read, with search over them.
+
+    `path` is the SQLite file, by default `archive.db` in `BACKSTORY_HOME` or `~/.backstory`; it is made where there
+    is none. All times are UTC epoch milliseconds. Use it in one thread, and close it, or use it as a context manager.
+    Raises `ArchiveError` for a file that cannot be opened.
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        env: Mapping[str, str] | None = None,
+        now: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self.env = os.environ if env is None else env
+        self.path = Path(path) if path is not None else database.default_path(self.env)
+        self.now = now
+        self.source: Source = ClineSource()
+        self.connection = database.connect(self.path)
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the archive's file."""
+        self.connection.close()
+
+    def sync(self, sessions_dirs: Sequence[str | Path] = (), progress: Progress | None = None) -> SyncReport:
+        """Bring the archive up to date with the sessions on disk; only what changed is read."""
+        return sync(
+            self.connection,
+            self.source,
+            env=self.env,
+            sessions_dirs=[Path(folder) for folder in sessions_dirs],
+            progress=progress,
+            now_ns=lambda: self.now() * 1_000_000,
+        )
+
+    def ingest(self, item: str, agent: str = "cline", sessions_dirs: Sequence[str | Path] = ()) -> SyncReport:
+        """Read one session by its id, its folder or a file in it, also one that was forgotten.
+
+        Raises `InputError` for an item that is no session and for an unknown agent.
+        """
+        if agent != self.source.name:
+            raise InputError(f'There is no agent "{agent}"; {self.source.name} is known.')
+        roots = self.source.roots(self.env, [Path(folder) for folder in sessions_dirs])
+        ref = self.source.locate(item, roots)
+        forget.remember_again(self.connection, self.source.name, ref.id)
+        report = SyncReport(seen=1)
+        read_one(self.connection, self.source, ref, report, env=self.env, settled=True)
+        return report
+
+    def sessions(
+        self,
+        *,
+        project: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        surface: str | None = None,
+        model: str | None = None,
+        state: State | Sequence[State] | None = None,
+        failing: bool = False,
+        limit: int | None = 50,
+    ) -> list[Listed]:
+        """Sessions, newest first, with the words of `docs/schema.md` about each."""
+        which = Filter(project, since, until, surface, model, failing)
+        only = None if state is None else frozenset((state,) if isinstance(state, str) else state)
+        return read.listed(self.connection, self.now(), which, limit=limit, only=only)
+
+    def resolve(self, text: str) -> str:
+        """The full id for `last`, a short id, or the beginning of an id that fits only one session."""
+        return read.resolve(self.connection, text)
+
+    def listed(self, session_id: str) -> Listed:
+        """One session as a list shows it. Raises `UnknownSession`."""
+        return read.one_listed(self.connection, session_id, self.now())
+
+    def record(self, session_id: str, *, superseded: bool = False) -> Record:
+        """One session with all its steps. Raises `UnknownSession`."""
+        return read.record(self.connection, session_id, superseded=superseded)
+
+    def search(
+        self,
+        query: str,
+        *,
+        scope: Scope = "everything",
+        project: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        failing: bool = False,
+        limit: int = 10,
+        per_session: int = 3,
+    ) -> Found:
+        """The best places for a query in prompts, answers, commands, outputs and paths."""
+        which = Filter(project=project, since=since, until=until, failing=failing)
+        return search.search(
+            self.connection, query, self.now(), scope=scope, which=which, limit=limit, per_session=per_session
+        )
+
+    def forgettable(self, session_id: str) -> forget.Forgettable:
+        """What `forget` would remove. Raises `UnknownSession`."""
+        return forget.examine(self.connection, session_id)
+
+    def forget(self, session_id: str, *, with_copies: bool = False) -> forget.Forgettable:
+        """Remove a session for good, and with it, when asked, the sessions that hold copies of its conversation."""
+        what = forget.examine(self.connection, session_id)
+        forget.forget(self.connection, [session_id, *(what.copies if with_copies else ())], self.now())
+        return what
+
+    def mark_seen(self, session_id: str) -> None:
+        """Note that the reader has seen all steps of a session: they are no longer `unseen`."""
+        read.mark_seen(self.connection, session_id)
+
+    def days(self, bounds: list[tuple[int, int]]) -> list[Day]:
+        """Figures of days, each given by its begin and its end in the reader's own zone."""
+        return read.days(self.connection, bounds)
+
+    def count(self) -> int:
+        """How many sessions the archive holds."""
+        (sessions,) = self.connection.execute("SELECT count(*) FROM session").fetchone()
+        return int(sessions)

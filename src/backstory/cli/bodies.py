@@ -22,7 +22,7 @@ EDIT_LINES = 8
 EDIT_START = 6
 
 _NAMES_ERROR = re.compile(
-    r"\b(errors?|exception|fail(ed|ure|ures|ing)?|fatal|panic(ked)?|traceback|cannot|denied|not found)\b|[A-Z]\w+Error\b",
+    r"\b(\w*errors?|exception|fail(ed|ures?|ing)?|fatal|panic(ked)?|traceback|cannot|denied|not found)\b",
     re.IGNORECASE,
 )
 
@@ -146,5 +146,7 @@ def _whole_text(payload: Any) -> str:
     result = tools.text_of(raw.get("result"))
     if tools.kind(payload.tool_name) == "find" or raw.get("input") is None:
         return result
-    given = raw["input"] if isinstance(raw["input"], str) else json.dumps(raw["input"], ensure_ascii=False, default=str)
+    given = raw["input"]
+    if not isinstance(given, str):
+        given = json.dumps(given, ensure_ascii=False, default=str)
     return f"{given}\n{result}" if result else given

@@ -26,7 +26,7 @@ STYLES = {
     "estimated": "2",
     "covered": "2",
 }
-"""SGR parameters by role: the sixteen colours of the terminal's own theme, a background for `failing` alone."""
+"""SGR parameters by role, in the terminal's own sixteen colours; `failing` alone has a background."""
 
 PROSE_MARGIN = 4
 """Cells that running text leaves free at the right, so that it is not read as a column."""
@@ -35,7 +35,7 @@ PROSE_MARGIN = 4
 class View(NamedTuple):
     """What a drawing depends on: the output's width and symbols, the clock, the zone.
 
-    `cut` is false where the output is no terminal: nothing is left out then, and lines may be longer than `width`.
+    `cut` is false where the output is no terminal: nothing is left out then, and lines may be longer.
     `tz` null is the zone of this machine. `now` is in ms. `home` is written as `~` in paths.
     """
 
@@ -89,16 +89,15 @@ def cut_line(line: Sequence[Span], room: int, glyphs: Glyphs, *, at_word: bool =
     return tuple(found)
 
 
-def joined(groups: Iterable[Line | Span], gap: int = 3) -> Line:
+def joined(groups: Iterable[Line], gap: int = 3) -> Line:
     """Groups side by side with blanks between them; empty ones leave no gap."""
     found: list[Span] = []
     for group in groups:
-        own = (group,) if group and isinstance(group[0], str) else group
-        if not any(text for text, _ in own):  # type: ignore[misc]
+        if not any(text for text, _ in group):
             continue
         if found:
             found.append((" " * gap, ""))
-        found.extend(own)  # type: ignore[arg-type]
+        found.extend(group)
     return tuple(found)
 
 

@@ -150,8 +150,7 @@ def _message(scene: Scene, step: Step, payload: Message) -> Row:
     view, text = scene.view, payload.text
     right: tuple[Line, ...] = ()
     if payload.role == "thinking":
-        row = Row("think", spans(view.glyphs.one_line(text)), right=_took(step))
-        return row
+        return Row("think", spans(view.glyphs.one_line(text)), right=_took(step))
     if payload.role == "system":
         if "error" in step.flags:
             return Row("note", (), right=(_state(scene, step, "provider error"),), prose=text)
@@ -175,6 +174,7 @@ def _command(scene: Scene, step: Step, payload: Command) -> Row:
     view = scene.view
     subject = spans(command_line(view, payload.command))
     tail = ""
+    took: tuple[Line, ...]
     if step.outcome != "failed" and payload.stdout:
         tail = view.glyphs.one_line(tools.last_line(payload.stdout))
     if step.id == scene.running:
@@ -191,7 +191,7 @@ def _command(scene: Scene, step: Step, payload: Command) -> Row:
     took = _took(step)
     if took and payload.exit_code is not None:
         # Exit codes stand one below the other, whatever the commands took.
-        took = ((("", ""), (took[0][0][0].rjust(5), "")),)
+        took = (spans(took[0][0][0].rjust(5)),)
     return Row("run", subject, tail, (state, *(() if step.decision == "rejected" else took)))
 
 

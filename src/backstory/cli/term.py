@@ -25,6 +25,7 @@ class Term:
     def __init__(
         self,
         *,
+        inp: IO[str] | None = None,
         out: IO[str] | None = None,
         err: IO[str] | None = None,
         env: Mapping[str, str] | None = None,
@@ -36,6 +37,7 @@ class Term:
         self.err = sys.stderr if err is None else err
         self.env = os.environ if env is None else env
         self.quiet = quiet
+        self.can_ask = _is_terminal(sys.stdin if inp is None else inp) and _is_terminal(self.err)
         self.interactive = _is_terminal(self.out)
         self.progress = _is_terminal(self.err) and not quiet and self.env.get("TERM") != "dumb"
         self.colour = wants_colour(self.env, colour, self.interactive)
@@ -51,7 +53,7 @@ class Term:
     def write(self, lines: Iterable[Line]) -> None:
         """Data, line by line as it is drawn."""
         for line in lines:
-            self.out.write(paint(line, colour=self.colour) + "\n")
+            self.out.write(self._ink(line))
         self.out.flush()
 
     def text(self, text: str) -> None:
@@ -99,7 +101,7 @@ class Term:
         assert process.stdin is not None
         try:
             for line in lines:
-                process.stdin.write(paint(line, colour=self.colour) + "\n")
+                process.stdin.write(self._ink(line))
             if hint and not self.quiet:
                 process.stdin.write("\n" + paint(((hint, "label"),), colour=self.colour) + "\n")
             process.stdin.close()
@@ -107,6 +109,11 @@ class Term:
             pass  # the reader has left the pager before the end
         finally:
             _wait(process)
+
+    def _ink(self, line: Line) -> str:
+        """A line as it leaves; drawings make their text safe, and this holds where one forgot."""
+        safe = tuple((self.view.glyphs.safe(text), role) for text, role in line)
+        return paint(safe, colour=self.colour) + "\n"
 
     def _pager(self) -> str | None:
         """The pager's command line; null where output goes out directly."""

@@ -15,6 +15,7 @@ _UNSAFE = re.compile(
 )
 _BLANKS = re.compile(r"\s+")
 _LINE_ENDS = re.compile(r"\r\n|\n")
+_WORDS = re.compile(r" *[^ ]+")
 
 
 class Glyphs(NamedTuple):
@@ -134,33 +135,28 @@ def cut(text: str, room: int, glyphs: Glyphs = UNICODE, *, at_word: bool = False
 
 
 def wrap(text: str, room: int, *, break_words: bool = True) -> list[str]:
-    """Lines of at most `room` cells, broken at blanks; a word that is too long is broken where it must be."""
+    """Lines of at most `room` cells, broken at blanks; a word that is too long is broken where it must be.
+
+    The indent of the text comes back on every line, unless it takes half of the room.
+    """
     if cells(text) <= room:
         return [text]
     indent = text[: len(text) - len(text.lstrip(" "))]
     if cells(indent) > room // 2:
         indent = ""
+    room = max(room - cells(indent), 1)
     found: list[str] = []
-    line = indent
-    empty = True
-    for word in text.split():
-        while True:
-            joined = line + word if empty else f"{line} {word}"
-            if cells(joined) <= room or (empty and not break_words):
-                line, empty = joined, False
-                break
-            if empty:
-                part = head(word, max(room - cells(line), 1)) or word[0]
-                found.append(line + part)
-                word = word[len(part) :]
-            else:
-                found.append(line)
-            line, empty = indent, True
-            if not word:
-                break
-    if not empty:
-        found.append(line)
-    return found or [""]
+    line = ""
+    for word in _WORDS.findall(text.strip(" ")):
+        if line and cells(line + word) > room:
+            found.append(line)
+            line = ""
+        line += word if line else word.lstrip(" ")
+        while break_words and cells(line) > room:
+            part = head(line, room) or line[0]
+            found.append(part)
+            line = line[len(part) :]
+    return [indent + line for line in (*found, line) if line]
 
 
 def hard_wrap(text: str, room: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..schema.record import Record
@@ -20,6 +20,9 @@ INDENT = 3
 TAIL_GAP = 8
 SAY_LINES = 3
 FOLD_READS = 4
+
+
+Draw = Callable[[View], Iterator[Line]]
 
 
 class Choice(NamedTuple):
@@ -109,7 +112,8 @@ def _chosen(drawing: Drawing, steps: Sequence[Step], prompt: Step | None) -> lis
         payload = step.payload
         if isinstance(payload, Message):
             actor = drawing.actors.get(step.actor_id)
-            if payload.role == "user" and actor is not None and actor.task == payload.text and not choice.full:
+            is_task = payload.role == "user" and actor is not None and actor.task == payload.text
+            if is_task and not choice.full:
                 continue
             if payload.role == "thinking" and not choice.think:
                 continue
@@ -246,11 +250,11 @@ def _nested(drawing: Drawing, step: Step, row: Row | None = None) -> Iterator[Li
     yield from _indented(drawing.scene.view, depth, lambda view: _step(drawing, view, step, row))
 
 
-def _indented(view: View, depth: int, draw: object) -> Iterator[Line]:
+def _indented(view: View, depth: int, draw: Draw) -> Iterator[Line]:
     bar = f"{view.glyphs.bar} " * depth
     prefix: Line = spans(" " * INDENT, (bar, "agent")) if depth else spans(" " * INDENT)
     inner = view._replace(width=max(view.width - INDENT - cells(bar), 30))
-    for line in draw(inner):  # type: ignore[operator]
+    for line in draw(inner):
         yield (*prefix, *line)
 
 

@@ -1,4 +1,4 @@
-"""What a tool's raw input and result say in a few words: one small function a tool. Faces draw it, nobody stores it."""
+"""What a tool's raw input and result say in a few words: one small function a tool."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KINDS = {
 
 
 class Said(NamedTuple):
-    """A tool item in words: what it was asked, the first words of its answer, and what the right edge says."""
+    """A tool item in words: what it was asked, how its answer begins, and what the right edge says."""
 
     subject: str
     tail: str = ""
@@ -92,7 +92,7 @@ def _content(block: Any) -> str:
 
 
 def _results(text: str) -> str:
-    """`3 results in 3 files`; Cline lists at most a hundred, so the files counted may be fewer than there are."""
+    """`3 results in 3 files`; Cline lists a hundred at most, so these are the files of the listed ones."""
     found = _FOUND.search(text)
     if not found:
         return "no results" if text.startswith("No results") else ""

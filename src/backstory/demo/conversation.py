@@ -40,6 +40,8 @@ class Conversation:
         self.messages: list[Block] = []
         self.clock = start
         self.meter = Meter(model, base)
+        self.foreign = False
+        """Whether another tool made the messages: Cline then gives them ids of its own form."""
         self._tokens = list(tokens)
         self._blocks: list[Block] = []
         self._results: list[tuple[Block, int]] = []
@@ -182,7 +184,7 @@ class Conversation:
         return self.moments(text) + jitter
 
     def _made_id(self) -> str:
-        return self.ids.message()
+        return self.ids.nano(21) if self.foreign else self.ids.message()
 
     def _call_id(self) -> str:
         if self.model.family:

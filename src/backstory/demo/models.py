@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 CACHE_LIFE = 5 * 60 * 1000
@@ -31,6 +31,9 @@ class Model:
     family: str | None = None
     price: Price | None = None
     cache: Literal["both", "reads", "none"] = "reads"
+
+    def with_price(self, price: Price) -> Model:
+        return replace(self, price=price)
 
     def info(self) -> dict[str, str]:
         info = {"id": self.id, "provider": self.provider}

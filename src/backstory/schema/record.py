@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct, to_builtins
 
@@ -36,6 +36,34 @@ class Placed(Struct, frozen=True):
     actor_id: str
     row: StepRow
     superseded: bool = False
+
+    @property
+    def id(self) -> str:
+        return self.row.id
+
+    @property
+    def msg(self) -> int:
+        return self.row.msg
+
+    @property
+    def sub(self) -> int:
+        return self.row.sub
+
+
+class Positioned(Protocol):
+    """Anything that stands somewhere in an actor's conversation."""
+
+    @property
+    def actor_id(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def msg(self) -> int: ...
+    @property
+    def sub(self) -> int: ...
+
+
+T = TypeVar("T", bound=Positioned)
 
 
 def assemble(
@@ -90,7 +118,7 @@ def assemble(
         actors=tuple(actors),
         turns=_turns(session, turns, steps),
         steps=tuple(steps),
-        calls=tuple(_call(session, actor_id, row) for actor_id, row in calls),
+        calls=tuple(_call(session, actor_id, row, _turn_of_call(actors, turns, turn_of, actor_id, row)) for actor_id, row in calls),
     )
 
 
@@ -98,18 +126,18 @@ def _file(session: Session, messages_file: str, row: StepRow) -> str:
     return f"{session.id}.json" if row.channels == ("manifest",) else messages_file
 
 
-def reading_order(actors: Sequence[Actor], rows: Iterable[Placed]) -> list[Placed]:
+def reading_order(actors: Sequence[Actor], rows: Iterable[T]) -> list[T]:
     """The root's conversation in order, with each child's steps after the step that spawned it."""
-    by_actor: dict[str, list[Placed]] = {}
+    by_actor: dict[str, list[T]] = {}
     for placed in rows:
         by_actor.setdefault(placed.actor_id, []).append(placed)
     for own in by_actor.values():
-        own.sort(key=lambda placed: (placed.row.msg, placed.row.sub))
+        own.sort(key=lambda placed: (placed.msg, placed.sub))
     children: dict[str | None, list[Actor]] = {}
     for actor in sorted(actors, key=lambda actor: (actor.started_at or 0, actor.id)):
         if actor.id != ROOT:
             children.setdefault(actor.parent_step_id, []).append(actor)
-    ordered: list[Placed] = []
+    ordered: list[T] = []
     emitted: set[str] = set()
 
     def emit(actor_id: str) -> None:
@@ -118,7 +146,7 @@ def reading_order(actors: Sequence[Actor], rows: Iterable[Placed]) -> list[Place
         emitted.add(actor_id)
         for placed in by_actor.get(actor_id, ()):
             ordered.append(placed)
-            for child in children.get(placed.row.id, ()):
+            for child in children.get(placed.id, ()):
                 emit(child.id)
 
     emit(ROOT)
@@ -261,12 +289,27 @@ def _checkpoint(turn: TurnRow, checkpoints: Sequence[Checkpoint]) -> Checkpoint 
     return found
 
 
-def _call(session: Session, actor_id: str, row: CallRow) -> Call:
+def _turn_of_call(
+    actors: Sequence[Actor],
+    turns: Sequence[TurnRow],
+    turn_of: dict[tuple[str, str], str | None],
+    actor_id: str,
+    row: CallRow,
+) -> str | None:
+    """A child's call belongs to the turn of the step that spawned the child."""
+    if row.turn_id is not None or actor_id == ROOT:
+        return row.turn_id
+    parent = {actor.id: actor.parent_step_id for actor in actors}.get(actor_id)
+    found = next((turn for (_, step_id), turn in turn_of.items() if step_id == parent), None)
+    return found or _turn_at(turns, row.at)
+
+
+def _call(session: Session, actor_id: str, row: CallRow, turn_id: str | None) -> Call:
     return Call(
         key=row.key,
         session_id=session.id,
         actor_id=actor_id,
-        turn_id=row.turn_id,
+        turn_id=turn_id,
         message_id=row.message_id,
         at=row.at,
         provider=f"{session.agent.kind}-cli",
@@ -303,6 +346,8 @@ def _timed(value: Any, *keys: str) -> dict[str, Any]:
 def session_json(session: Session) -> dict[str, Any]:
     """A session with ISO times, as `--json` prints it; `docs/schema.md` documents each field."""
     built = _timed(session, "started_at", "ended_at", "updated_at")
+    if built["copied_from"]:
+        built["copied_from"]["at"] = iso(built["copied_from"]["at"])
     if built["imported"]:
         built["imported"]["at"] = iso(built["imported"]["at"])
     if built["compaction"]:

@@ -24,12 +24,13 @@ class Agent(Struct, frozen=True):
 class CopiedFrom(Struct, frozen=True):
     """The session whose beginning this one repeats. `messages` leading messages are the copy.
 
-    `kind` is `fork` where Cline recorded one, `rewind` where only the equal message ids tell it.
+    `kind` is `fork` where Cline recorded one, at the time `at`; `rewind` where only the equal message ids tell it.
     """
 
     session_id: str
     kind: Literal["fork", "rewind"]
     messages: int | None = None
+    at: int | None = None
 
 
 class Imported(Struct, frozen=True):

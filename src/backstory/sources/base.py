@@ -26,6 +26,7 @@ class Listing(Struct, frozen=True):
     """What a look at one root saw. `readable` is false where the folder itself could not be listed."""
 
     root: Root
+    real: Path
     readable: bool
     sessions: list[SessionRef]
     skipped: list[Skipped]
@@ -37,6 +38,11 @@ class Source(Protocol):
     @property
     def name(self) -> str:
         """The word that keys this source in the archive."""
+        ...
+
+    @property
+    def reader(self) -> int:
+        """The version of its reading; raised when the meaning of rows changes."""
         ...
 
     def roots(self, env: Mapping[str, str], sessions_dirs: Sequence[Path]) -> list[Root]:

@@ -27,6 +27,8 @@ class Fact(Struct, frozen=True, gc=False):
 
     id: str
     actor_id: str
+    msg: int
+    sub: int
     type: str
     kind: str | None
     subject: str
@@ -69,6 +71,8 @@ def _fact(step: Step) -> Fact:
     return Fact(
         step.id,
         step.actor_id,
+        step.seq,
+        0,
         step.type,
         kind,
         subject,

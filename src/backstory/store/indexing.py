@@ -68,9 +68,13 @@ def ends(text: str, head: int, tail: int) -> str:
 
 def prepared(text: str) -> str:
     """Text as the index takes it: no terminal escapes, Chinese, Japanese and Korean as pairs of characters."""
-    if "\x1b" in text:
-        text = _ansi.sub(" ", text)
+    text = plain(text)
     return text if text.isascii() else _cjk.sub(lambda run: f" {pairs(run[0])} ", text)
+
+
+def plain(text: str) -> str:
+    """Text without terminal escapes."""
+    return _ansi.sub("", text) if "\x1b" in text else text
 
 
 def pairs(run: str) -> str:

@@ -83,10 +83,15 @@ class SessionHits(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """The answer to a search. `newest_only` is set when only the newest matches of a common query were ranked."""
+    """The answer to a search: `total` places in `session_count` sessions, of which the best are here.
+
+    `newest_only` is set when only that many of the newest matches of a common query were ranked; `session_count`
+    then counts these. `widened` says that nothing matched the words, and beginnings of words were taken instead.
+    """
 
     query: str
     total: int
+    session_count: int
     sessions: tuple[SessionHits, ...]
     searched: int
     newest_only: int | None = None

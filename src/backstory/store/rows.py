@@ -36,12 +36,6 @@ class Body(Struct, Generic[P], omit_defaults=True, frozen=True):
     spawns: str | None = None
 
 
-COLUMNS = (
-    "id, msg, sub, turn, type, kind, subject, same, at, ended_at, outcome, decision, decision_source,"
-    " content_status, error_kind, exit_code, added, removed, spawns, flags"
-)
-
-
 class Columns(Struct, frozen=True, gc=False):
     """The columns of a step that come from its row; `turn` is the turn's id until it is written."""
 
@@ -66,6 +60,10 @@ class Columns(Struct, frozen=True, gc=False):
     spawns: int | None
     flags: str | None
 
+
+COLUMNS = ", ".join(Columns.__struct_fields__)
+SELECTED = ", ".join("turn.id" if name == "turn" else f"step.{name}" for name in Columns.__struct_fields__)
+"""The columns as a select of `step LEFT JOIN turn` gives them, with the turn's id."""
 
 _encoder = msgspec.json.Encoder()
 _decoders = {name: msgspec.json.Decoder(Body[kind]) for name, kind in PAYLOADS.items()}  # type: ignore[valid-type]
@@ -149,6 +147,14 @@ def payload_of(kind: str, data: bytes) -> tuple[Payload, StepError | None]:
     """The payload and the error in a body."""
     stored: Body[Payload] = _decoders[kind].decode(data)
     return stored.payload, stored.error
+
+
+_spawned = msgspec.json.Decoder(msgspec.defstruct("Spawned", [("spawns", str, "")]))
+
+
+def spawned(data: bytes) -> str:
+    """The task that a step gave to another agent, out of its body."""
+    return str(_spawned.decode(data).spawns)  # type: ignore[attr-defined]
 
 
 def number(*parts: str) -> int:

@@ -20,6 +20,7 @@ CREATE TABLE session (
     cwd             TEXT,
     model           TEXT,
     status          TEXT,
+    terminal_marker TEXT,
     started_at      INTEGER,
     ended_at        INTEGER,
     updated_at      INTEGER,
@@ -75,13 +76,13 @@ CREATE TABLE file (
     label       TEXT,
     started_at  INTEGER,
     parent_step TEXT,                           -- id of the step that spawned the actor
+    reader      INTEGER,                        -- version of the reader that read it; null for a manifest
     UNIQUE (session, name)
 );
 
 -- What a reader needs to go on: a digest a message, its own state, how well the file could be read.
 CREATE TABLE file_state (
     file     INTEGER PRIMARY KEY REFERENCES file (n),
-    reader   INTEGER NOT NULL,
     state_at INTEGER NOT NULL,
     digests  BLOB NOT NULL,
     state    BLOB NOT NULL,

@@ -3,45 +3,400 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
-
 import msgspec
 import zstandard
 from msgspec import Struct, field
 from msgspec.structs import astuple, replace
 
 from ..schema.link import Spawn, link
-from ..schema.record import IDLE_GAP, reading_order
-from ..schema.session import Actor, Session
-from ..schema.step import ROOT, StepRow
-from . import blocks, copies, indexing, rows
+from ..schema.reading import FileReading, Reading, TailReading
+from ..schema.record import IDLE_GAP
+from ..schema.step import StepRow
+from . import blocks, copies, indexing, rows, summary
 from .database import transaction
-from .derived import Fact, active_length, totals
-from .rows import COLUMNS, Columns
-from .stored import NewFile, StoredSession, StoredStep
+from .rows import COLUMNS, SELECTED, Columns
 
 _json = msgspec.json.Encoder()
-_session_decoder = msgspec.json.Decoder(Session)
+_INSERT = f"INSERT INTO step (n, file, {COLUMNS}, block, offset, size) VALUES ({', '.join('?' * 25)})"
+_REWRITE = (
+    "UPDATE step SET msg=?, sub=?, turn=?, type=?, kind=?, subject=?, same=?, at=?, ended_at=?, outcome=?,"
+    " decision=?, decision_source=?, content_status=?, error_kind=?, exit_code=?, added=?, removed=?, spawns=?,"
+    " flags=?, superseded=0, block=?, offset=?, size=? WHERE n=?"
+)
+
+
+class Moved(Exception):
+    """Another writer changed the session since it was looked up; it has to be read again."""
+
+
+class StoredStep(Struct, frozen=True):
+    """A step as it is in the archive; `columns.turn` is the turn's id."""
+
+    n: int
+    columns: Columns
+    superseded: bool
+    place: tuple[int, int, int]
 
 
 class Draft(Struct):
-    """A step ready to be written: its columns, its body and where it was packed, and its words."""
+    """A step to be written: its columns, where its body is packed, and its words."""
 
     columns: Columns
     place: tuple[int, int, int]
     given: str
     came: str
-    body: bytes | None = None
 
 
 class FileDraft(Struct):
-    """A file ready to be written."""
+    """What is to be written of one file."""
 
-    file: NewFile
+    reading: FileReading
+    tail: TailReading
     inserts: list[Draft] = field(default_factory=list)
-    completes: list[tuple[StoredStep, Draft]] = field(default_factory=list)
+    rewrites: list[tuple[StoredStep, Draft]] = field(default_factory=list)
     replaced: list[StoredStep] = field(default_factory=list)
     moved: list[tuple[StoredStep, Columns]] = field(default_factory=list)
     left: list[StoredStep] = field(default_factory=list)
     packed: list[tuple[int, bytes]] = field(default_factory=list)
+
+
+class Written(Struct, frozen=True):
+    """What a write changed."""
+
+    session: int
+    new_steps: int
+    changed: bool
+
+
+def draft(connection: sqlite3.Connection, reading: Reading) -> list[FileDraft]:
+    """Take the rows of a reading, compare them with what is stored, and pack what is new. Nothing is written."""
+    drafts = []
+    for file in reading.files:
+        stored = _stored(connection, reading, file)
+        drafts.append(_draft_file(connection, file, stored))
+    return drafts
+
+
+def _stored(connection: sqlite3.Connection, reading: Reading, file: FileReading) -> dict[str, StoredStep]:
+    """The steps of a file that the reading may touch, by id."""
+    found = connection.execute(
+        "SELECT file.n FROM file JOIN session ON session.n = file.session"
+        " WHERE session.source = ? AND session.id = ? AND file.name = ?",
+        (reading.ref.source, reading.ref.id, file.name),
+    ).fetchone()
+    if found is None:
+        return {}
+    stored = {}
+    for values in connection.execute(
+        f"SELECT step.n, {SELECTED}, step.superseded, block, offset, size"
+        " FROM step LEFT JOIN turn ON turn.n = step.turn"
+        " WHERE step.file = ? AND (step.msg >= ? OR step.outcome = 'unknown')",
+        (found[0], file.since),
+    ):
+        columns = Columns(*values[1:21])
+        stored[columns.id] = StoredStep(values[0], columns, bool(values[21]), tuple(values[22:25]))
+    return stored
+
+
+def _draft_file(connection: sqlite3.Connection, file: FileReading, stored: dict[str, StoredStep]) -> FileDraft:
+    packer = blocks.Packer()
+    reader = blocks.BlockReader(connection)
+    drafts = FileDraft(file, None)  # type: ignore[arg-type]
+    seen: set[str] = set()
+    for row in file.rows:
+        columns = rows.columns(row)
+        old = stored.get(columns.id)
+        if old is None:
+            drafts.inserts.append(_pack(packer, row, columns, rows.body(row)))
+            continue
+        seen.add(columns.id)
+        columns = _settled(old.columns, columns)
+        body = rows.body(row)
+        if _same(old.columns, columns) and reader.body(*old.place) == body:
+            if old.superseded or _place(old.columns) != _place(columns):
+                drafts.moved.append((old, columns))
+        elif _completes(old, columns):
+            drafts.rewrites.append((old, _pack(packer, row, columns, body)))
+        elif not file.add_only:
+            drafts.replaced.append(old)
+            drafts.inserts.append(_pack(packer, row, columns, body))
+    if not file.add_only:
+        drafts.left = [
+            old
+            for step_id, old in stored.items()
+            if step_id not in seen and not old.superseded and old.columns.msg >= file.since
+        ]
+    packer.flush()
+    drafts.packed = packer.blocks
+    drafts.tail = file.tail()
+    return drafts
+
+
+def _pack(packer: blocks.Packer, row: StepRow, columns: Columns, body: bytes) -> Draft:
+    given, came = indexing.texts(row.payload, row.error)
+    return Draft(columns, packer.add(body), given, came)
+
+
+def _settled(old: Columns, new: Columns) -> Columns:
+    """A decision stays as it was first read; only a recorded denial is better knowledge (design section 4)."""
+    if old.decision in ("auto", "accepted") and new.decision_source != "denial":
+        return replace(new, decision=old.decision, decision_source=old.decision_source)
+    return new
+
+
+def _completes(old: StoredStep, new: Columns) -> bool:
+    """Whether a call that was open has its result now; anything else that changes is a new version."""
+    was_open = old.columns.outcome == "unknown" and not old.superseded
+    return was_open and new.outcome != "unknown" and old.columns.type == new.type
+
+
+def _place(columns: Columns) -> tuple[int, int, str | None]:
+    return columns.msg, columns.sub, columns.turn
+
+
+def _same(old: Columns, new: Columns) -> bool:
+    return replace(old, msg=new.msg, sub=new.sub, turn=new.turn) == new
+
+
+def write(
+    connection: sqlite3.Connection, reading: Reading, drafts: list[FileDraft], generation: int | None
+) -> Written:
+    """Write a reading. `generation` is that of the session when it was looked up, null for a new one.
+
+    Raises `Moved` when another writer was faster.
+    """
+    with transaction(connection):
+        found = connection.execute(
+            "SELECT n, generation FROM session WHERE source = ? AND id = ?", (reading.ref.source, reading.ref.id)
+        ).fetchone()
+        if (found[1] if found else None) != generation:
+            raise Moved
+        session = found[0] if found else _new_session(connection, reading)
+        new_steps = 0
+        for one in drafts:
+            new_steps += _write_file(connection, session, one)
+        _marks(connection, session, reading)
+        _facts(connection, session, reading)
+        _link(connection, session)
+        summary.update(connection, session, IDLE_GAP)
+        connection.execute(
+            "UPDATE session SET generation = generation + 1, root = ?, gone_at = NULL, changed_at = ? WHERE n = ?",
+            (reading.ref.root, reading.ref.changed_at // 1_000_000, session),
+        )
+    return Written(session, new_steps, bool(drafts))
+
+
+def _new_session(connection: sqlite3.Connection, reading: Reading) -> int:
+    cursor = connection.execute(
+        "INSERT INTO session (source, id, root) VALUES (?, ?, ?)",
+        (reading.ref.source, reading.ref.id, reading.ref.root),
+    )
+    return int(cursor.lastrowid or 0)
+
+
+def _write_file(connection: sqlite3.Connection, session: int, one: FileDraft) -> int:
+    """Write one file's share; returns the number of new step rows."""
+    file = _file_row(connection, session, one)
+    turns = _turns(connection, file, one)
+    places = blocks.append(connection, file, one.packed)
+    documents: list[tuple[int, str]] = []
+
+    def located(place: tuple[int, int, int]) -> tuple[int, int, int]:
+        block, begin = places[place[0]]
+        return block, begin + place[1], place[2]
+
+    for old in one.replaced:
+        _rename(connection, file, old)
+    for old in one.left:
+        connection.execute("UPDATE step SET superseded = 1 WHERE n = ?", (old.n,))
+    for old, columns in one.moved:
+        connection.execute(
+            "UPDATE step SET msg = ?, sub = ?, turn = ?, superseded = 0 WHERE n = ?",
+            (columns.msg, columns.sub, turns.get(columns.turn), old.n),
+        )
+    for old, new in one.rewrites:
+        values = astuple(replace(new.columns, turn=turns.get(new.columns.turn)))
+        connection.execute(_REWRITE, (*values[1:], *located(new.place), old.n))
+        if new.came:
+            documents.append((2 * old.n + 1, new.came))
+    (next_n,) = connection.execute("SELECT value FROM meta WHERE key = 'next_step'").fetchone()
+    inserts = []
+    for n, new in enumerate(one.inserts, next_n):
+        columns = new.columns
+        values = astuple(columns)
+        inserts.append((n, file, *values[:3], turns.get(columns.turn), *values[4:], *located(new.place)))
+        if new.given:
+            documents.append((2 * n, new.given))
+        if new.came:
+            documents.append((2 * n + 1, new.came))
+    connection.executemany(_INSERT, inserts)
+    connection.executemany("INSERT INTO doc (rowid, text) VALUES (?, ?)", documents)
+    connection.execute("UPDATE meta SET value = ? WHERE key = 'next_step'", (next_n + len(inserts),))
+    _calls(connection, file, one)
+    return len(inserts)
+
+
+def _file_row(connection: sqlite3.Connection, session: int, one: FileDraft) -> int:
+    stat, actor, tail = one.reading.stat, one.tail.actor, one.tail
+    (file,) = connection.execute(
+        "INSERT INTO file (session, name, size, mtime_ns, inode, actor, actor_type, label, started_at, reader)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session, name) DO UPDATE SET size = excluded.size,"
+        " mtime_ns = excluded.mtime_ns, inode = excluded.inode, actor = excluded.actor,"
+        " actor_type = excluded.actor_type, label = excluded.label, started_at = excluded.started_at,"
+        " reader = excluded.reader RETURNING n",
+        (
+            session,
+            one.reading.name,
+            stat.size,
+            stat.mtime_ns,
+            stat.inode,
+            actor.id,
+            actor.type,
+            actor.label,
+            actor.started_at,
+            tail.reader,
+        ),
+    ).fetchone()
+    state = zstandard.ZstdCompressor(level=1).compress(tail.state)
+    connection.execute(
+        "INSERT OR REPLACE INTO file_state VALUES (?, ?, ?, ?, ?, ?)",
+        (file, tail.state_at, tail.digests, state, actor.task, _json.encode(tail.fidelity)),
+    )
+    return int(file)
+
+
+def _turns(connection: sqlite3.Connection, file: int, one: FileDraft) -> dict[str | None, int]:
+    """Write the turns of a file; returns the numbers of all of them by id."""
+    if not one.reading.add_only:
+        connection.execute("UPDATE turn SET superseded = 1 WHERE file = ? AND msg >= ?", (file, one.reading.since))
+    connection.executemany(
+        "INSERT INTO turn (file, id, msg, mode, at, first_reply_at, quiet) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (file, id) DO UPDATE SET msg = excluded.msg, mode = excluded.mode, at = excluded.at,"
+        " first_reply_at = excluded.first_reply_at, quiet = excluded.quiet, superseded = 0",
+        [
+            (file, turn.id, turn.msg, turn.mode, turn.at, turn.first_reply_at, turn.quiet)
+            for turn in one.tail.turns
+        ],
+    )
+    return dict(connection.execute("SELECT id, n FROM turn WHERE file = ?", (file,)).fetchall())
+
+
+def _rename(connection: sqlite3.Connection, file: int, old: StoredStep) -> None:
+    """Keep a replaced version of a step beside its successor, under an id of its own."""
+    base = old.columns.id
+    (versions,) = connection.execute(
+        "SELECT count(*) FROM step WHERE file = ? AND msg = ? AND substr(id, 1, ?) = ?",
+        (file, old.columns.msg, len(base) + 1, base + "^"),
+    ).fetchone()
+    connection.execute(
+        "UPDATE step SET superseded = 1, id = ? WHERE n = ?", (f"{base}^{versions + 1}", old.n)
+    )
+
+
+def _calls(connection: sqlite3.Connection, file: int, one: FileDraft) -> None:
+    if not one.reading.add_only:
+        connection.execute("UPDATE call SET superseded = 1 WHERE file = ? AND msg >= ?", (file, one.reading.since))
+    connection.executemany(
+        "INSERT INTO call (file, key, message_id, msg, at, turn, route, model, fresh, cache_read, cache_write,"
+        " output, nano, flags) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (file, key) DO UPDATE SET msg = excluded.msg, at = excluded.at, turn = excluded.turn,"
+        " route = excluded.route, model = excluded.model, fresh = excluded.fresh,"
+        " cache_read = excluded.cache_read, cache_write = excluded.cache_write, output = excluded.output,"
+        " nano = excluded.nano, flags = excluded.flags, superseded = 0",
+        [
+            (
+                file,
+                call.key,
+                call.message_id,
+                call.msg,
+                call.at,
+                call.turn_id,
+                call.route,
+                call.model,
+                call.fresh,
+                call.cache_read,
+                call.cache_write,
+                call.output,
+                call.nano,
+                " ".join(call.flags) or None,
+            )
+            for call in one.tail.calls
+        ],
+    )
+
+
+def _marks(connection: sqlite3.Connection, session: int, reading: Reading) -> None:
+    """Remember the files that hold no steps: the manifest and the compaction file."""
+    torn = {entry.name for entry in reading.torn}
+    written = {file.name for file in reading.files}
+    connection.executemany(
+        "INSERT INTO file (session, name, size, mtime_ns, inode) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (session, name) DO UPDATE SET size = excluded.size, mtime_ns = excluded.mtime_ns,"
+        " inode = excluded.inode",
+        [
+            (session, name, stat.size, stat.mtime_ns, stat.inode)
+            for name, stat in reading.ref.files.items()
+            if not name.endswith(".messages.json") and name not in torn and name not in written
+        ],
+    )
+
+
+def _facts(connection: sqlite3.Connection, session: int, reading: Reading) -> None:
+    """Write what the manifest says; a manifest that could not be read takes nothing away."""
+    now = reading.session
+    before = summary.facts(connection, session)
+    if before is not None and now.manifest is None and before.manifest is not None:
+        now = replace(before, updated_at=now.updated_at)
+    if before is not None:
+        now = replace(
+            now,
+            updated_at=max(filter(None, (now.updated_at, before.updated_at)), default=None),
+            compaction=now.compaction or before.compaction,
+        )
+    summary.save_facts(connection, session, now)
+    recorded = now.copied_from
+    connection.execute(
+        "UPDATE session SET surface=?, title=?, project=?, cwd=?, model=?, status=?, terminal_marker=?,"
+        " started_at=?, ended_at=?, updated_at=? WHERE n=?",
+        (
+            now.surface,
+            now.title,
+            now.project,
+            now.cwd,
+            now.model,
+            now.status,
+            now.terminal_marker,
+            now.started_at,
+            now.ended_at,
+            now.updated_at,
+            session,
+        ),
+    )
+    if now.ended_at is not None:
+        connection.execute("INSERT OR IGNORE INTO seen_end VALUES (?, ?)", (session, now.ended_at))
+    if recorded is not None:
+        connection.execute(
+            "UPDATE session SET copied_from = ?, copied_kind = 'fork', copied_messages = ? WHERE n = ?",
+            (recorded.session_id, copies.by_time(connection, session, recorded.at), session),
+        )
+
+
+def _link(connection: sqlite3.Connection, session: int) -> None:
+    """Hang the children under the steps that spawned them."""
+    actors = summary.actors(connection, session)
+    if len(actors) < 2:
+        return
+    spawns = []
+    reader = blocks.BlockReader(connection)
+    for step_id, actor, tool, at, block, offset, size in connection.execute(
+        "SELECT step.id, file.actor, step.kind, step.at, step.block, step.offset, step.size FROM step"
+        " JOIN file ON file.n = step.file WHERE file.session = ? AND step.spawns IS NOT NULL AND NOT step.superseded"
+        " ORDER BY step.file, step.msg, step.sub",
+        (session,),
+    ):
+        task = rows.spawned(reader.body(block, offset, size))
+        spawns.append(Spawn(step_id, actor, tool or "", task, at))
+    for actor in link(actors, spawns):
+        connection.execute(
+            "UPDATE file SET parent_step = ? WHERE session = ? AND actor = ?", (actor.parent_step_id, session, actor.id)
+        )

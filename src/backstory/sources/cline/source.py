@@ -33,6 +33,7 @@ class ClineSource:
     """Cline 4 (extension) and Cline CLI 3: one folder a session, as FORMAT.md describes it."""
 
     name = "cline"
+    reader = READER
 
     def roots(self, env: Mapping[str, str], sessions_dirs: Sequence[Path] = ()) -> list[Root]:
         """`sessions_dirs`, else `BACKSTORY_CLINE_DIR`, else where Cline itself would write."""
@@ -48,16 +49,16 @@ class ClineSource:
         sessions: list[SessionRef] = []
         skipped: list[Skipped] = []
         seen: set[str] = set()
+        real = os.path.realpath(root.path)
         try:
-            real = os.path.realpath(root.path)
             with os.scandir(real) as entries:
                 for entry in entries:
                     self._entry(entry, real, sessions, skipped, seen)
         except OSError as error:
             if not isinstance(error, FileNotFoundError):
                 skipped.append(Skipped(str(root.path), (error.strerror or str(error)).lower()))
-            return Listing(root, False, sessions, skipped)
-        return Listing(root, True, sessions, skipped)
+            return Listing(root, Path(real), False, sessions, skipped)
+        return Listing(root, Path(real), True, sessions, skipped)
 
     def _entry(
         self,
@@ -177,7 +178,7 @@ class ClineSource:
             load_settings(env),
         )
         if fork is not None:
-            reading.session = replace(reading.session, copied_from=CopiedFrom(fork[0], "fork"))
+            reading.session = replace(reading.session, copied_from=CopiedFrom(fork[0], "fork", at=fork[1]))
         self._compaction(ref, reading)
         lead = ref.lead or f"{ref.id}{MESSAGES}"
         names = sorted(

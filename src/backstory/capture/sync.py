@@ -1,0 +1,149 @@
+"""One pass over the sessions on disk: look by `stat`, read what changed, write it (design section 3)."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from ..schema.reading import SessionRef, Skipped, Torn
+from ..sources.base import Listing, Source
+from ..store import known, write
+
+SETTLED_NS = 10 * 1_000_000_000
+"""A file that does not parse is salvaged when it has not changed for this long; before that Cline may be writing it."""
+ATTEMPTS = 5
+
+Progress = Callable[[int, int], None]
+
+
+class SyncReport(Struct):
+    """What a pass saw and did. `torn` are files left for the next change, `skipped` those that cannot be read."""
+
+    seen: int = 0
+    changed: int = 0
+    new_sessions: int = 0
+    new_steps: int = 0
+    gone: int = 0
+    torn: list[Torn] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    failed: list[Skipped] = field(default_factory=list)
+    roots: list[Listing] = field(default_factory=list)
+
+
+def sync(
+    connection: sqlite3.Connection,
+    source: Source,
+    *,
+    env: Mapping[str, str],
+    sessions_dirs: Sequence[Path] = (),
+    progress: Progress | None = None,
+    now_ns: Callable[[], int] = time.time_ns,
+) -> SyncReport:
+    """Bring the archive up to date with every session on disk. Newest first, so that a first pass is of use early."""
+    report = SyncReport()
+    report.roots = [source.list(root) for root in source.roots(env, sessions_dirs)]
+    refs = merged(source, report.roots)
+    stored = known.marks(connection, source.name, source.reader)
+    forgotten = known.forgotten(connection, source.name)
+    report.seen = len(refs)
+    for listing in report.roots:
+        report.skipped += listing.skipped
+    todo = [ref for ref in refs.values() if ref.id not in forgotten and is_changed(ref, stored.get(ref.id))]
+    todo.sort(key=lambda ref: ref.changed_at, reverse=True)
+    for number, ref in enumerate(todo, 1):
+        read_one(connection, source, ref, report, env=env, now_ns=now_ns)
+        if progress is not None:
+            progress(number, len(todo))
+    report.gone = _gone(connection, source, report.roots, refs, stored, now_ns() // 1_000_000)
+    return report
+
+
+def merged(source: Source, listings: Iterable[Listing]) -> dict[str, SessionRef]:
+    """The sessions of all roots, each id once: of copies in two roots, the one that was updated last."""
+    found: dict[str, list[SessionRef]] = {}
+    for listing in listings:
+        for ref in listing.sessions:
+            found.setdefault(ref.id, []).append(ref)
+    return {key: refs[0] if len(refs) == 1 else source.newest(refs) for key, refs in found.items()}
+
+
+def is_changed(ref: SessionRef, stored: known.Marks | None) -> bool:
+    """Whether a session has to be read: a file of it has other marks, or an older reader read it."""
+    if stored is None or stored.stale:
+        return True
+    files = stored.files
+    return any(
+        files.get(name) != (stat.size, stat.mtime_ns, stat.inode) for name, stat in ref.files.items()
+    )
+
+
+def read_one(
+    connection: sqlite3.Connection,
+    source: Source,
+    ref: SessionRef,
+    report: SyncReport,
+    *,
+    env: Mapping[str, str],
+    now_ns: Callable[[], int] = time.time_ns,
+    settled: bool | None = None,
+) -> None:
+    """Read one session and write what changed. A fault in it is reported and leaves the others alone."""
+    try:
+        _read_one(connection, source, ref, report, env, now_ns, settled)
+    except (OSError, sqlite3.DataError, OverflowError, RecursionError, MemoryError) as error:
+        report.failed.append(Skipped(str(ref.folder), f"{type(error).__name__}: {error}".lower()))
+
+
+def _read_one(
+    connection: sqlite3.Connection,
+    source: Source,
+    ref: SessionRef,
+    report: SyncReport,
+    env: Mapping[str, str],
+    now_ns: Callable[[], int],
+    settled: bool | None,
+) -> None:
+    for _ in range(ATTEMPTS):
+        generation, files = known.files(connection, source.name, ref.id)
+        quiet = now_ns() - ref.changed_at >= SETTLED_NS if settled is None else settled
+        reading = source.read(ref, files, settled=quiet, env=env)
+        if not reading.files and generation is None and reading.session.manifest is None:
+            # Nothing of it can be read yet, so there is nothing to keep.
+            report.torn += reading.torn
+            report.skipped += reading.skipped
+            return
+        drafts = write.draft(connection, reading)
+        try:
+            written = write.write(connection, reading, drafts, generation)
+        except write.Moved:
+            continue
+        report.torn += reading.torn
+        report.skipped += reading.skipped
+        report.changed += 1
+        report.new_sessions += generation is None
+        report.new_steps += written.new_steps
+        return
+    report.failed.append(Skipped(str(ref.folder), "another process keeps writing it; it is read again later"))
+
+
+def _gone(
+    connection: sqlite3.Connection,
+    source: Source,
+    listings: Sequence[Listing],
+    refs: Mapping[str, SessionRef],
+    stored: Mapping[str, known.Marks],
+    now: int,
+) -> int:
+    """Mark what left the disk, in roots that could be read; take the mark off what came back."""
+    roots = {str(listing.real) for listing in listings if listing.readable}
+    missing = [key for key, entry in stored.items() if key not in refs and not entry.gone and entry.root in roots]
+    back = [key for key, entry in stored.items() if key in refs and entry.gone]
+    if missing:
+        known.mark_gone(connection, source.name, missing, now)
+    if back:
+        known.mark_back(connection, source.name, back)
+    return len(missing)

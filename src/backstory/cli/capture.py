@@ -1,0 +1,59 @@
+"""`backstory capture`: brings the archive up to date, once or for as long as it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .options import App, json_option, pass_app, sessions_dir_option
+from .reports import draw_report, report_json
+from .words import clock
+
+
+def watch(app: App, sessions_dirs: tuple[Path, ...]) -> None:
+    """Keep the archive up to date until a signal comes; the first pass is reported, then what arrives."""
+    import time
+
+    from ..capture.watch import Watcher
+
+    view, term = app.term.view, app.term
+
+    def log(text: str) -> None:
+        term.note(f"{clock(int(time.time() * 1000), view.tz)}  {text}")
+
+    def found(report: Any) -> None:
+        term.write(draw_report(report))
+        term.note("Watching. Ctrl-C stops.")
+
+    with app.archive({"sync": False}) as archive:
+        Watcher(archive, sessions_dirs=sessions_dirs, log=log, found=found).run()
+
+
+@click.command("capture", short_help="Bring the archive up to date, once or for as long as it runs.")
+@click.option("--once", is_flag=True, help="One pass, then leave with 0.")
+@json_option
+@sessions_dir_option
+@pass_app
+def command(app: App, /, once: bool, json_: bool, sessions_dirs: tuple[Path, ...]) -> None:
+    """Bring the archive up to date, once or for as long as it runs.
+
+    A file that is being written is left for the next time; nothing that was kept is lost by it.
+
+    \b
+    Examples:
+      backstory capture --once
+      backstory capture --sessions-dir /mnt/box/.cline/data/sessions
+    """
+    if json_ and not once:
+        raise click.UsageError("--json prints one document: use it with --once.")
+    if not once:
+        watch(app, sessions_dirs)
+        return
+    with app.archive({"sync": False}) as archive:
+        report = app.sync(archive, sessions_dirs, noting=False)
+    if json_:
+        app.json(report_json(report))
+    else:
+        app.term.write(draw_report(report))

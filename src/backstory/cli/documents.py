@@ -1,0 +1,83 @@
+"""The documents of `--json`: what the archive answers with, times as ISO 8601 in UTC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import to_builtins
+
+from ..schema.record import iso, session_json
+from ..store.results import Fate, Finding, Found, Hit, Listed
+
+
+def listed_json(listed: Listed) -> dict[str, Any]:
+    """A session of a list: its own fields, without the raw manifest, and the derived words beside them."""
+    built = session_json(listed.session)
+    built.pop("manifest", None)
+    last = None
+    if listed.last_step is not None:
+        last = {**to_builtins(listed.last_step), "at": iso(listed.last_step.at)}
+    return {
+        **built,
+        "short_id": listed.short_id,
+        "state": listed.state,
+        "last_at": iso(listed.last_at),
+        "length_ms": listed.length,
+        "unseen": listed.unseen,
+        "last_step": last,
+        "error": listed.error,
+    }
+
+
+def found_json(found: Found) -> dict[str, Any]:
+    """The answer to a search."""
+    return {
+        "query": found.query,
+        "total": found.total,
+        "searched": found.searched,
+        "newest_only": found.newest_only,
+        "widened": found.widened,
+        "sessions": [
+            {
+                "session": listed_json(group.listed),
+                "hits": [_hit_json(hit) for hit in group.hits],
+                "more": group.more,
+            }
+            for group in found.sessions
+        ],
+    }
+
+
+def findings_json(findings: list[Finding]) -> dict[str, Any]:
+    """The doctor's report."""
+    return {
+        "broken": sum(finding.level == "broken" for finding in findings),
+        "look": sum(finding.level == "look" for finding in findings),
+        "findings": [to_builtins(finding) for finding in findings],
+    }
+
+
+def _hit_json(hit: Hit) -> dict[str, Any]:
+    step = hit.step
+    return {
+        "step_id": step.id,
+        "type": step.type,
+        "actor_id": step.actor_id,
+        "turn_index": hit.turn_index,
+        "at": iso(step.at),
+        "outcome": step.outcome,
+        "part": hit.part,
+        "text": hit.text,
+        "spans": [list(span) for span in hit.spans],
+        "line": hit.line,
+        "lines": hit.lines,
+        "fate": _fate_json(hit.fate),
+    }
+
+
+def _fate_json(fate: Fate | None) -> dict[str, Any] | None:
+    if fate is None:
+        return None
+    built: dict[str, Any] = to_builtins(fate)
+    built["after_ms"] = built.pop("after")
+    return built

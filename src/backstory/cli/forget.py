@@ -1,0 +1,91 @@
+"""`backstory forget`: removes a session from the archive, after saying what goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from ..errors import InputError
+from ..schema.record import Record
+from ..store.results import Listed
+from .line import Line, View, beside, spans
+from .listing import project, title
+from .options import App, json_option, pass_app, reading_options
+from .words import counted, moment
+
+
+def draw_removal(
+    view: View, record: Record, listed: Listed, copies: Sequence[Listed], *, with_copies: bool
+) -> Iterator[Line]:
+    """What goes, and what stays: steps, calls, copies in other sessions."""
+    yield _session(view, listed)
+    totals = record.session.totals
+    steps = counted(totals.steps + totals.child_steps, "step")
+    yield spans(
+        f"  removes  {counted(totals.turns, 'prompt')}, {steps}, {counted(len(record.calls), 'call')} and their spend"
+    )
+    if copies:
+        verb = "removes" if with_copies else "keeps  "
+        where = f"copies of this conversation in {counted(len(copies), 'session')}"
+        yield spans(f"  {verb}  {where}" + ("" if with_copies else "; --with-copies takes them along"))
+        for copy in copies:
+            yield (*spans(" " * 11), *_session(view._replace(width=view.width - 11), copy))
+    if not record.session.gone:
+        yield spans(
+            "  keeps    Cline's own files; Backstory never writes them, and does not read these again"
+        )
+
+
+def _session(view: View, listed: Listed) -> Line:
+    when = moment(listed.last_at, view.now, view.tz) if listed.last_at is not None else ""
+    name = project(view, listed.session)
+    left = spans(
+        (view.glyphs.one_line(listed.short_id), "label"), "  ", (title(view, listed.session), "title")
+    )
+    return beside(view, left, spans(name, "  " if name else "", (when, "label")))
+
+
+@click.command("forget", short_help="Remove a session from the archive for good.")
+@click.argument("session_id", metavar="ID")
+@click.option("--with-copies", is_flag=True, help="Also sessions that hold copies of this conversation.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@reading_options
+@pass_app
+def command(app: App, /, session_id: str, with_copies: bool, yes: bool, json_: bool, **options: Any) -> None:
+    """Remove a session from the archive for good.
+
+    Says what goes before it asks: steps, calls and their spend. It does not come back with the next pass.
+
+    \b
+    Examples:
+      backstory forget k3v9q
+      backstory forget k3v9q --with-copies --yes
+    """
+    with app.archive(options) as archive:
+        full_id = archive.resolve(session_id)
+        record, listed = archive.record(full_id), archive.listed(full_id)
+        copies = archive.copies(full_id)
+        if not json_:
+            lines = draw_removal(app.term.view, record, listed, copies, with_copies=with_copies)
+            app.term.write(lines)
+        if not yes:
+            _ask(app, session_id)
+        archive.forget(full_id, with_copies=with_copies)
+    gone = [full_id, *(copy.session.id for copy in copies if with_copies)]
+    if json_:
+        app.json({"forgotten": gone})
+    else:
+        app.term.write([spans(f"Forgotten: {counted(len(gone), 'session')}.")])
+
+
+def _ask(app: App, session_id: str) -> None:
+    """Ask a person; where nobody can answer, nothing is removed."""
+    if not app.term.can_ask:
+        raise InputError(
+            f"nobody is here to ask. Nothing was removed; backstory forget {session_id} --yes does it."
+        )
+    if not click.confirm("Forget it?", default=False, err=True):
+        raise InputError("nothing was removed.")

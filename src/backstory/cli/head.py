@@ -1,0 +1,148 @@
+"""The head of a session: what it is, how it stands, its figures, and what one should know of the record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..schema.record import Record
+from ..schema.session import Session
+from ..store.results import Listed
+from .line import Line, View, flow, joined, paragraphs, spans
+from .listing import TITLE, error_words
+from .rows import lines_spans
+from .words import clock, counted, duration, local, short_day, surface
+
+STATES = {
+    "running": "running",
+    "idle": "idle",
+    "no_end": "no end recorded",
+    "interrupted": "interrupted, according to Cline",
+    "error": "stopped by an error",
+    "ended": "",
+}
+
+
+def head(view: View, record: Record, listed: Listed) -> Iterator[Line]:
+    """The title, then three lines of facts, then a line for each thing that limits the record."""
+    session = record.session
+    for line in paragraphs(view, session.title or TITLE, 0) or [TITLE]:
+        yield spans((line, "title"))
+    yield from flow(view, _where(view, session))
+    yield from flow(view, _how(view, record, listed))
+    yield from flow(view, _figures(view, session))
+    for text in banners(view, record, listed):
+        for line in paragraphs(view, text, 0):
+            yield spans((line, "label"))
+
+
+def banners(view: View, record: Record, listed: Listed) -> Iterator[str]:
+    """What one should know before reading: gone, cut, a copy, compacted, unanswered."""
+    session = record.session
+    if listed.state == "error":
+        yield f"Stopped by an error of the provider: {error_words(view, listed)}."
+    answered = any(step.type != "message" or _answers(step.payload) for step in record.steps)
+    if not answered and listed.state not in ("running", "idle"):
+        yield "Cline had received no answer when this session ended. The prompt is all there is."
+    if session.gone:
+        when = f" This copy was complete on {_when(view, session.updated_at)}." if session.updated_at else ""
+        yield f"Cline no longer has this session.{when}"
+    for salvage in session.fidelity.salvaged:
+        yield f"{salvage.file} ends in the middle. Everything up to message {salvage.messages:,} is here."
+    if session.copied_from is not None:
+        yield _copied(record)
+    if session.imported is not None:
+        yield f"It was imported from {session.imported.tool or 'another tool'}, which keeps it."
+    if session.compaction is not None:
+        kept = counted(session.compaction.kept_messages, "message")
+        yield f"Compacted: the model sees a summary and {kept} of what stands here."
+    unknown = session.fidelity.unknown
+    if unknown:
+        kinds = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(unknown.items()))
+        yield f"Kept as it was written, because it is not known: {kinds}."
+    if session.fidelity.refused:
+        count = counted(len(session.fidelity.refused), "value")
+        yield f"{count} could not be used; backstory doctor names them."
+
+
+def _answers(payload: object) -> bool:
+    return getattr(payload, "role", "") in ("assistant", "thinking", "system")
+
+
+def _copied(record: Record) -> str:
+    origin = record.session.copied_from
+    assert origin is not None
+    copied = [step for step in record.steps if "copied" in step.flags]
+    first = f"its first {counted(len(copied), 'step')}" if copied else "its beginning"
+    verb = "is" if len(copied) == 1 or not copied else "are"
+    return f"{origin.kind.capitalize()} of {origin.session_id}: {first} {verb} a copy of that session."
+
+
+def _where(view: View, session: Session) -> list[Line]:
+    """Folder and branch, model, where it ran, the whole id."""
+    glyphs = view.glyphs
+    place = ", ".join(filter(None, (session.project, session.branch)))
+    groups = [place, session.model or "", surface(session.surface) or "", session.id]
+    found = [spans(glyphs.one_line(group)) for group in groups[:-1]]
+    return [*found, spans((glyphs.one_line(session.id), "label"))]
+
+
+def _how(view: View, record: Record, listed: Listed) -> list[Line]:
+    """From when to when and how it stands; prompts and steps; what failed."""
+    totals = record.session.totals
+    counts = [counted(totals.turns, "prompt"), counted(totals.steps, "step")]
+    if totals.child_steps:
+        counts.append(f"{totals.child_steps:,} of subagents")
+    failed: list[Line] = []
+    if totals.failed:
+        failed.append(spans((f"{totals.failed:,} failed", "label")))
+    if totals.failing:
+        failed.append(spans((f"{totals.failing:,} still failing", "failing")))
+    groups = [_span(view, record.session, listed), spans(", ".join(counts)), _commas(failed)]
+    if totals.rejected:
+        groups.append(spans((f"{totals.rejected:,} rejected", "rejected")))
+    return groups
+
+
+def _commas(parts: list[Line]) -> Line:
+    found: list[tuple[str, str]] = []
+    for part in parts:
+        if found:
+            found.append((", ", ""))
+        found.extend(part)
+    return tuple(found)
+
+
+def _span(view: View, session: Session, listed: Listed) -> Line:
+    """`30 Nov 12:04 to now, 31 min, running`."""
+    started, ended = session.started_at, session.ended_at or listed.last_at
+    parts: list[Line] = []
+    if started is not None:
+        day = short_day(started, view.now, view.tz)
+        until = "now" if listed.state == "running" else _end(view, started, ended)
+        parts.append(spans(f"{day} ", (clock(started, view.tz), "label"), f" to {until}" if until else ""))
+    if listed.length is not None:
+        parts.append(spans(duration(listed.length)))
+    words = STATES.get(listed.state, listed.state)
+    if words:
+        roles = {"running": "live", "error": "failing"}
+        parts.append(spans((words, roles.get(listed.state, ""))))
+    return _commas(parts)
+
+
+def _end(view: View, started: int, ended: int | None) -> str:
+    if ended is None:
+        return ""
+    same = local(started, view.tz).date() == local(ended, view.tz).date()
+    return clock(ended, view.tz) if same else f"{short_day(ended, view.now, view.tz)} {clock(ended, view.tz)}"
+
+
+def _when(view: View, at: int) -> str:
+    return f"{short_day(at, view.now, view.tz)}, {clock(at, view.tz)}"
+
+
+def _figures(view: View, session: Session) -> list[Line]:
+    totals = session.totals
+    if not totals.files:
+        return []
+    lines = lines_spans(view, totals.added, totals.removed)
+    return [joined([spans(counted(totals.files, "file")), lines], gap=1)]

@@ -1,0 +1,111 @@
+"""What the verbs share: the options of every reading verb, and the archive brought up to date."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from . import dates
+from .term import Term
+
+if TYPE_CHECKING:
+    from ..archive import Archive
+
+Face = TypeVar("Face", bound=Callable[..., Any])
+
+
+class App:
+    """One run of the program: its terminal and the archive that was named."""
+
+    def __init__(self, term: Term, db: Path | None) -> None:
+        self.term = term
+        self.db = db
+
+    @contextmanager
+    def archive(self, options: Mapping[str, Any]) -> Iterator[Archive]:
+        """The archive, after a pass over the agent's folders unless `--no-sync` was given."""
+        from .. import Archive
+
+        with Archive(self.db) as archive:
+            if options.get("sync", True):
+                self.sync(archive, options.get("sessions_dirs", ()))
+            yield archive
+
+    def sync(self, archive: Archive, sessions_dirs: tuple[Path, ...], *, noting: bool = True) -> Any:
+        """One pass, with a progress line when it takes longer than a second; returns its report."""
+        from .progress import Progress
+
+        with Progress(self.term, "Reading Cline's sessions") as progress:
+            report = archive.sync(sessions_dirs=sessions_dirs, progress=progress.update)
+        if report.failed and noting:
+            self.term.note(f"{report.failed:,} could not be read; backstory doctor names them.")
+        return report
+
+    def json(self, document: Any) -> None:
+        """One document on standard output, and nothing else."""
+        import json
+
+        encoding = self.term.view.glyphs.encoding
+        self.term.text(json.dumps(document, ensure_ascii=encoding is not None, indent=2) + "\n")
+
+
+pass_app = click.make_pass_decorator(App)
+
+
+class Moment(NamedTuple):
+    """A date as it was said, and the moment in ms that it names."""
+
+    said: str
+    at: int
+
+
+class _Date(click.ParamType[Moment]):
+    name = "when"
+
+    def __init__(self, *, end: bool) -> None:
+        self.end = end
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Moment:
+        if isinstance(value, Moment):
+            return value
+        try:
+            return Moment(value, dates.parse(value, int(time.time() * 1000), end=self.end))
+        except dates.NotADate:
+            forms = "today, yesterday, 24nov, 7d or 2026-11-24"
+            raise click.BadParameter(f'"{value}" is not a date. Write one as {forms}.', ctx, param) from None
+
+
+def day_option(name: str, words: str, *, end: bool = False) -> Callable[[Face], Face]:
+    """An option that takes a date."""
+    return click.option(name, type=_Date(end=end), metavar="WHEN", help=words)
+
+
+def json_option(face: Face) -> Face:
+    """`--json`: one document on standard output."""
+    return click.option("--json", "json_", is_flag=True, help="Print one JSON document.")(face)
+
+
+def sessions_dir_option(face: Face) -> Face:
+    """`--sessions-dir`, for every verb that looks at the agent's files."""
+    option = click.option(
+        "--sessions-dir",
+        "sessions_dirs",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Read this sessions folder instead of Cline's own; may be repeated.",
+    )
+    return option(face)
+
+
+def reading_options(face: Face) -> Face:
+    """The options of every verb that brings the archive up to date first."""
+    option = click.option(
+        "--no-sync", "sync", is_flag=True, flag_value=False, default=True, help="Show the archive as it is."
+    )
+    return sessions_dir_option(option(face))

@@ -1,0 +1,230 @@
+"""`backstory search`: everything that was said, run, printed and changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from ..schema.session import Session
+from ..store.results import Found, Hit, SessionHits
+from .line import Line, Span, View, beside, cut_line, joined, spans, width
+from .listing import project, title
+from .options import App, day_option, json_option, pass_app, reading_options
+from .rows import Scene, command_line, kind_of, path_spans, row_of
+from .text import cells
+from .timeline import KIND
+from .words import counted, duration, moment, number
+
+SCOPES = ("everything", "prompts", "answers", "commands", "outputs", "files")
+DEFAULT_LIMIT = 10
+PROSE = ("say", "think", "note")
+
+
+def draw_found(view: View, found: Found) -> Iterator[Line]:
+    """The count, then each session with its hits."""
+    quoted = view.glyphs.one_line(found.query)
+    if not found.sessions:
+        yield spans(f'Nothing found for "{quoted}" in {counted(found.searched, "session")}.')
+        return
+    count = f"{counted(found.total, 'hit')} in {counted(len(found.sessions), 'session')}, best first"
+    yield spans(count)
+    if found.widened:
+        yield spans((f'No place has all of "{quoted}"; these have a part of it.', "label"))
+    if found.newest_only is not None:
+        words = f"A common word: only its newest {number(found.newest_only)} places were compared."
+        yield spans((words, "label"))
+    for group in found.sessions:
+        yield ()
+        yield from _session(view, group)
+
+
+def hint(found: Found) -> str | None:
+    """How to open the first hit."""
+    if not found.sessions or not found.sessions[0].hits:
+        return None
+    first = found.sessions[0]
+    turn = first.hits[0].turn_index
+    where = f" --turn {turn}" if turn is not None else ""
+    return f"backstory show {first.listed.short_id}{where} opens the first."
+
+
+def _session(view: View, group: SessionHits) -> Iterator[Line]:
+    listed = group.listed
+    when = moment(listed.last_at, view.now, view.tz) if listed.last_at is not None else ""
+    right = joined([spans(project(view, listed.session)), spans((when, "label"))], gap=2)
+    left = spans(
+        (view.glyphs.one_line(listed.short_id), "label"), "  ", (title(view, listed.session), "title")
+    )
+    yield beside(view, left, right)
+    digits = max((len(str(hit.turn_index or "")) for hit in group.hits), default=1) or 1
+    for hit in group.hits:
+        yield from _hit(view, listed.session, hit, digits)
+    if group.more:
+        yield spans((f"{' ' * (digits + 4)}{counted(group.more, 'more hit')}", "label"))
+
+
+def _hit(view: View, session: Session, hit: Hit, digits: int) -> Iterator[Line]:
+    step = hit.step
+    scene = Scene(view, session, {step.id: hit.fate} if hit.fate else {})
+    kind = kind_of(step)
+    turn = "" if hit.turn_index is None else str(hit.turn_index)
+    start: Line = spans("  ", (turn.rjust(digits), "label"), "  ", (kind.ljust(KIND), "label"))
+    if hit.fate is not None and hit.fate.mended_by is not None and step.type == "command":
+        yield from _mended(view, hit, scene, start)
+        return
+    right = _state(scene, hit)
+    subject = _subject(scene, hit)
+    room = view.width - width(start) - (width(right) + 2 if right else 0)
+    if kind in PROSE:
+        room -= 4
+    if subject:
+        subject = cut_line(subject, room // 2, view.glyphs) if view.cut else subject
+        subject = (*subject, (f" {view.glyphs.arrow} ", ""))
+    passage = _passage(view, hit, room - width(subject))
+    yield beside(view, (*start, *subject, *passage), right)
+
+
+def _mended(view: View, hit: Hit, scene: Scene, start: Line) -> Iterator[Line]:
+    """An error that was mended: the command, then what it failed with and what made it pass."""
+    payload = hit.step.payload
+    command = command_line(view, getattr(payload, "command", ""))
+    yield beside(view, (*start, (command, "")), spans(("exit 0", "label")))
+    after = _passed(scene, hit)
+    indent = " " * width(start)
+    room = view.width - len(indent) - cells(f"failed before with {after}") - 4
+    passage = _passage(view, hit, max(room, 16))
+    line = spans(indent, ("failed before with ", "label"), *passage, (after, "label"))
+    yield cut_line(line, view.width, view.glyphs) if view.cut else line
+
+
+def _passed(scene: Scene, hit: Hit) -> str:
+    """`; passed after compose.yaml +6`: what changed between the failure and the success."""
+    fate = hit.fate
+    assert fate is not None
+    changed = getattr(fate, "changed", ())
+    if changed:
+        minus = scene.view.glyphs.minus
+        files = []
+        for path, added, removed in changed[:3]:
+            counts = " ".join(
+                filter(None, (f"+{added}" if added else "", f"{minus}{removed}" if removed else ""))
+            )
+            files.append(f"{scene.view.glyphs.one_line(scene.path(path))} {counts}".rstrip())
+        more = f", +{len(changed) - 3} more" if len(changed) > 3 else ""
+        return f"; passed after {', '.join(files)}{more}"
+    if fate.edits:
+        return f"; passed after {counted(fate.edits, 'edit')}"
+    return f"; passed {duration(fate.after)} later" if fate.after is not None else "; passed later"
+
+
+def _state(scene: Scene, hit: Hit) -> Line:
+    """How the step ended, where that is worth a word."""
+    step = hit.step
+    if step.type != "command" and step.outcome == "ok" and step.decision != "rejected":
+        return ()
+    right = row_of(scene, step).right
+    return right[0] if right else ()
+
+
+def _subject(scene: Scene, hit: Hit) -> Line:
+    """What a hit in an output belongs to; nothing where the passage speaks for itself."""
+    step = hit.step
+    if step.type == "message" or (hit.part == "in" and step.type in ("command", "other")):
+        return ()
+    row = row_of(scene, step)
+    if step.type in ("edit", "read"):
+        path = scene.path(getattr(step.payload, "path", ""))
+        if hit.part == "in" and _line(scene.view, hit.text) in (path, getattr(step.payload, "path", "")):
+            return ()
+        extra = row.subject[2:3] if step.type == "read" else ()
+        return (*path_spans(scene.view, path), *extra)
+    return row.subject
+
+
+def _passage(view: View, hit: Hit, room: int) -> Line:
+    """The text around the first match, its matches marked; cut at both sides where it must be."""
+    pieces: list[Span] = []
+    at = 0
+    for start, end in hit.spans:
+        pieces.append((_piece(view, hit.text[at:start]), ""))
+        pieces.append((_piece(view, hit.text[start:end]), "hit"))
+        at = end
+    pieces.append((_piece(view, hit.text[at:]), ""))
+    pieces[0] = (pieces[0][0].lstrip(), pieces[0][1])
+    pieces[-1] = (pieces[-1][0].rstrip(), pieces[-1][1])
+    if not view.cut or width(pieces) <= room:
+        return tuple(pieces)
+    if len(pieces) > 1:
+        pieces[0] = (_tail(view, pieces[0][0], room // 3), "")
+    return cut_line(pieces, max(room, 1), view.glyphs, at_word=True)
+
+
+def _tail(view: View, text: str, room: int) -> str:
+    """The end of a text in `room` cells, from a word on."""
+    if cells(text) <= room:
+        return text
+    kept = text
+    while kept and cells(kept) > room - len(view.glyphs.cut):
+        blank = kept.find(" ")
+        kept = kept[blank + 1 :] if 0 <= blank < len(kept) - 1 else kept[1:]
+    return view.glyphs.cut + kept
+
+
+def _piece(view: View, text: str) -> str:
+    """Safe text in one line that keeps a blank at its ends, because it is a part of a line."""
+    inner = view.glyphs.one_line(text)
+    if not inner:
+        return " " if text else ""
+    return (" " if text[0].isspace() else "") + inner + (" " if text[-1].isspace() else "")
+
+
+def _line(view: View, text: str) -> str:
+    return view.glyphs.one_line(text)
+
+
+@click.command("search", short_help="Search everything said, run, printed and changed.")
+@click.argument("words", nargs=-1, required=True, metavar="QUERY")
+@click.option("--in", "scope", type=click.Choice(SCOPES[1:]), help="Look only there.")
+@click.option("--project", metavar="NAME", help="Only sessions of this folder: its name or its path.")
+@day_option("--since", "Only what happened since then: today, yesterday, 24nov, 7d, 2026-11-24.")
+@click.option("--failing", is_flag=True, help="Only in sessions in which something is still failing.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=DEFAULT_LIMIT,
+    show_default=True,
+    metavar="N",
+    help="At most so many sessions.",
+)
+@json_option
+@reading_options
+@pass_app
+def command(app: App, /, words: tuple[str, ...], json_: bool, since: Any, **options: Any) -> None:
+    """Search everything said, run, printed and changed.
+
+    \b
+    Examples:
+      backstory search ECONNREFUSED
+      backstory search "rate limit" --in commands --since 7d
+      backstory search migration --project api-gateway
+    """
+    with app.archive(options) as archive:
+        found = archive.search(
+            " ".join(words),
+            scope=options["scope"] or "everything",
+            project=options["project"],
+            since=since and since.at,
+            failing=options["failing"],
+            limit=options["limit"],
+        )
+    if json_:
+        from .documents import found_json
+
+        app.json(found_json(found))
+        return
+    app.term.write(draw_found(app.term.view, found))
+    following = hint(found)
+    if following:
+        app.term.hint(following)

@@ -1,0 +1,1 @@
+"""The stories, one module a project; each yields its sessions."""

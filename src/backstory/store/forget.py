@@ -1,0 +1,103 @@
+"""Forgetting a session: everything that it left in the archive goes, and it stays forgotten."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from msgspec import Struct
+
+from ..errors import UnknownSession
+from . import indexing, rows
+from .blocks import BlockReader
+from .database import transaction
+
+
+class Forgettable(Struct, frozen=True):
+    """What forgetting a session would remove, and which other sessions hold copies of its conversation."""
+
+    id: str
+    title: str | None
+    steps: int
+    calls: int
+    nano: int | None
+    copies: tuple[str, ...]
+
+
+def examine(connection: sqlite3.Connection, session_id: str) -> Forgettable:
+    """What would go. Raises `UnknownSession`."""
+    found = connection.execute(
+        "SELECT n, title, first_id FROM session WHERE id = ?", (session_id,)
+    ).fetchone()
+    if found is None:
+        raise UnknownSession(f'There is no session "{session_id}" in the archive.')
+    n, title, first_id = found
+    (steps,) = connection.execute(
+        "SELECT count(*) FROM step JOIN file ON file.n = step.file WHERE file.session = ?", (n,)
+    ).fetchone()
+    calls, nano = connection.execute(
+        "SELECT count(*), sum(nano) FROM call JOIN file ON file.n = call.file WHERE file.session = ?", (n,)
+    ).fetchone()
+    others = connection.execute(
+        "SELECT id FROM session WHERE first_id = ? AND n != ? ORDER BY started_at, id", (first_id, n)
+    ).fetchall()
+    return Forgettable(session_id, title, steps, calls, nano, tuple(row[0] for row in others))
+
+
+def forget(connection: sqlite3.Connection, session_ids: list[str], now: int) -> None:
+    """Remove sessions, their words in the index included, and remember not to read them again.
+
+    The space is overwritten (`secure_delete`) and the index merged, so that nothing can be read from the file.
+    """
+    connection.execute("PRAGMA secure_delete = ON")
+    try:
+        with transaction(connection):
+            for session_id in session_ids:
+                _forget_one(connection, session_id, now)
+            connection.execute("INSERT INTO doc (doc) VALUES ('optimize')")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        connection.execute("PRAGMA secure_delete = OFF")
+
+
+def _forget_one(connection: sqlite3.Connection, session_id: str, now: int) -> None:
+    found = connection.execute("SELECT n, source FROM session WHERE id = ?", (session_id,)).fetchone()
+    if found is None:
+        return
+    n, source = found
+    _unindex(connection, n)
+    of_session = "(SELECT n FROM file WHERE session = ?)"
+    for table in ("step", "turn", "call", "block", "file_state"):
+        connection.execute(f"DELETE FROM {table} WHERE file IN {of_session}", (n,))
+    for table in ("file", "session_facts", "seen_end"):
+        connection.execute(f"DELETE FROM {table} WHERE session = ?", (n,))
+    connection.execute("DELETE FROM session WHERE n = ?", (n,))
+    connection.execute(
+        "UPDATE session SET copied_from = NULL, copied_kind = NULL, copied_messages = NULL WHERE copied_from = ?",
+        (session_id,),
+    )
+    connection.execute(
+        "INSERT OR REPLACE INTO tombstone VALUES ('session', ?, ?)", (f"{source}/{session_id}", now)
+    )
+
+
+def _unindex(connection: sqlite3.Connection, session: int) -> None:
+    """Take a session's words out: a contentless index wants exactly the words that it was given."""
+    reader = BlockReader(connection)
+    documents: list[tuple[int, str]] = []
+    for n, kind, block, offset, size in connection.execute(
+        "SELECT step.n, step.type, block, offset, step.size FROM step JOIN file ON file.n = step.file"
+        " WHERE file.session = ? ORDER BY block, offset",
+        (session,),
+    ):
+        payload, error = rows.payload_of(kind, reader.body(block, offset, size))
+        given, came = indexing.texts(payload, error)
+        documents += [(2 * n + part, text) for part, text in enumerate((given, came)) if text]
+    connection.executemany("INSERT INTO doc (doc, rowid, text) VALUES ('delete', ?, ?)", documents)
+
+
+def remember_again(connection: sqlite3.Connection, source: str, session_id: str) -> bool:
+    """Take a tombstone away, so that the session may be read again; true where there was one."""
+    cursor = connection.execute(
+        "DELETE FROM tombstone WHERE kind = 'session' AND key = ?", (f"{source}/{session_id}",)
+    )
+    return cursor.rowcount > 0

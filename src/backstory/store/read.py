@@ -1,0 +1,257 @@
+"""Reading the archive: lists of sessions, one session as a record, ids that people type."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..errors import AmbiguousSession, UnknownSession
+from ..schema.call import CallRow
+from ..schema.record import Placed, Record, assemble
+from ..schema.session import CopiedFrom, Fidelity, Session, Totals, TurnRow, merge_fidelity
+from . import rows, summary
+from .blocks import BlockReader
+from .derived import short_id, state
+from .results import Brief, Day, Listed, State
+from .rows import SELECTED, Columns
+
+_fidelity = msgspec.json.Decoder(Fidelity)
+
+_LIST = (
+    "SELECT session.*, step.id AS step_id, step.type, step.kind, step.subject, step.outcome, step.at AS step_at"
+    " FROM session LEFT JOIN step ON step.n = session.last_step"
+)
+
+
+class Filter(Struct, frozen=True):
+    """Which sessions a list shows. Times are UTC epoch ms; a session counts at the time of its last step."""
+
+    project: str | None = None
+    since: int | None = None
+    until: int | None = None
+    surface: str | None = None
+    model: str | None = None
+    failing: bool = False
+
+    def where(self) -> tuple[str, list[object]]:
+        """The condition in SQL, and its values."""
+        parts: list[str] = []
+        values: list[object] = []
+        for condition, value in (
+            ("session.project = ? COLLATE NOCASE", self.project),
+            ("session.last_at >= ?", self.since),
+            ("session.last_at < ?", self.until),
+            ("session.surface = ?", self.surface),
+            ("instr(lower(session.model), lower(?)) > 0", self.model),
+        ):
+            if value is not None:
+                parts.append(condition)
+                values.append(value)
+        if self.failing:
+            parts.append("session.failing > 0")
+        return " AND ".join(parts) or "1", values
+
+
+def _query(connection: sqlite3.Connection, sql: str, values: list[object]) -> Iterator[sqlite3.Row]:
+    cursor = connection.cursor()
+    cursor.row_factory = sqlite3.Row
+    return iter(cursor.execute(sql, values))
+
+
+def listed(
+    connection: sqlite3.Connection,
+    now: int,
+    which: Filter,
+    *,
+    limit: int | None = None,
+    only: frozenset[State] | None = None,
+) -> list[Listed]:
+    """Sessions, newest first."""
+    where, values = which.where()
+    shorts = _short_ids(connection)
+    found: list[Listed] = []
+    sql = f"{_LIST} WHERE {where} ORDER BY session.last_at DESC, session.id DESC"
+    for row in _query(connection, sql, values):
+        if only is not None and _state(row, now) not in only:
+            continue
+        found.append(_listed(connection, row, now, shorts))
+        if limit is not None and len(found) >= limit:
+            break
+    return found
+
+
+def one_listed(connection: sqlite3.Connection, session_id: str, now: int) -> Listed:
+    """One session as a list shows it. Raises `UnknownSession`."""
+    row = next(_query(connection, f"{_LIST} WHERE session.id = ?", [session_id]), None)
+    if row is None:
+        raise UnknownSession(f'There is no session "{session_id}" in the archive.')
+    return _listed(connection, row, now, _short_ids(connection))
+
+
+def _state(row: sqlite3.Row, now: int) -> State:
+    return state(
+        status=row["status"],
+        ended_at=row["ended_at"],
+        terminal_marker=row["terminal_marker"],
+        error=row["error"],
+        changed_at=row["changed_at"],
+        open_call=bool(row["open_call"]),
+        gone=row["gone_at"] is not None,
+        now=now,
+    )
+
+
+def _listed(connection: sqlite3.Connection, row: sqlite3.Row, now: int, shorts: Mapping[str, int]) -> Listed:
+    short = short_id(row["id"])
+    last = None
+    if row["step_id"] is not None:
+        last = Brief(
+            row["step_id"], row["type"], row["kind"], row["subject"], row["outcome"], row["step_at"]
+        )
+    return Listed(
+        session=replace(_session(connection, row), manifest=None),
+        short_id=short if shorts.get(short, 0) < 2 else row["id"],
+        state=_state(row, now),
+        last_at=row["last_at"],
+        length=row["length"],
+        unseen=row["row_count"] - row["seen_count"],
+        last_step=last,
+        error=row["error"],
+    )
+
+
+def _session(connection: sqlite3.Connection, row: sqlite3.Row) -> Session:
+    """A session's facts with what only the archive knows."""
+    facts = summary.facts(connection, row["n"])
+    assert facts is not None
+    copied = None
+    if row["copied_from"]:
+        at = facts.copied_from.at if facts.copied_from else None
+        copied = CopiedFrom(row["copied_from"], row["copied_kind"], row["copied_messages"], at)
+    parts = [
+        _fidelity.decode(data)
+        for (data,) in connection.execute(
+            "SELECT fidelity FROM file_state JOIN file ON file.n = file_state.file WHERE session = ?", (row["n"],)
+        )
+    ]
+    return replace(
+        facts,
+        copied_from=copied,
+        gone=row["gone_at"] is not None,
+        fidelity=merge_fidelity([facts.fidelity, *parts]),
+        totals=Totals(**{name: row[name] for name in Totals.__struct_fields__}),
+    )
+
+
+def record(connection: sqlite3.Connection, session_id: str, *, superseded: bool = False) -> Record:
+    """One session, put together. Superseded steps are left out unless asked for. Raises `UnknownSession`."""
+    row = next(_query(connection, f"{_LIST} WHERE session.id = ?", [session_id]), None)
+    if row is None:
+        raise UnknownSession(f'There is no session "{session_id}" in the archive.')
+    n = row["n"]
+    turns = [
+        TurnRow(*values)
+        for values in connection.execute(
+            "SELECT turn.id, msg, mode, at, first_reply_at, quiet FROM turn JOIN file ON file.n = turn.file"
+            " WHERE file.session = ? AND NOT turn.superseded ORDER BY msg",
+            (n,),
+        )
+    ]
+    ends = [at for (at,) in connection.execute("SELECT at FROM seen_end WHERE session = ?", (n,))]
+    return assemble(
+        _session(connection, row),
+        summary.actors(connection, n),
+        _placed(connection, n, superseded),
+        turns,
+        _calls(connection, n),
+        seen_ends=ends,
+    )
+
+
+def _placed(connection: sqlite3.Connection, session: int, superseded: bool) -> list[Placed]:
+    reader = BlockReader(connection)
+    found = []
+    for values in connection.execute(
+        f"SELECT file.actor, {SELECTED}, step.superseded, block, offset, step.size FROM step"
+        " JOIN file ON file.n = step.file LEFT JOIN turn ON turn.n = step.turn"
+        " WHERE file.session = ? AND (NOT step.superseded OR ?) ORDER BY step.block, step.offset",
+        (session, superseded),
+    ):
+        columns = Columns(*values[1:21])
+        data = reader.body(*values[22:25])
+        found.append(Placed(values[0], rows.row(columns, data, columns.turn), bool(values[21])))
+    return found
+
+
+def _calls(connection: sqlite3.Connection, session: int) -> list[tuple[str, CallRow]]:
+    found = []
+    for values in connection.execute(
+        "SELECT file.actor, key, message_id, msg, fresh, cache_read, cache_write, output, at, turn, route, model,"
+        " nano, flags FROM call JOIN file ON file.n = call.file WHERE file.session = ? ORDER BY call.file, msg",
+        (session,),
+    ):
+        flags = tuple(values[13].split(" ")) if values[13] else ()
+        found.append((values[0], CallRow(*values[1:13], flags)))
+    return found
+
+
+def resolve(connection: sqlite3.Connection, text: str) -> str:
+    """The id that a person meant: `last`, a whole id, a short id, or a beginning of either that fits only one.
+
+    Raises `UnknownSession` or `AmbiguousSession`.
+    """
+    if text == "last":
+        found = connection.execute("SELECT id FROM session ORDER BY last_at DESC, id DESC LIMIT 1").fetchone()
+        if found is None:
+            raise UnknownSession("There is no session in the archive yet.")
+        return str(found[0])
+    ids = [str(row[0]) for row in connection.execute("SELECT id FROM session ORDER BY last_at DESC")]
+    if text in ids:
+        return text
+    for fits in (
+        [session_id for session_id in ids if short_id(session_id) == text],
+        [session_id for session_id in ids if short_id(session_id).startswith(text) or session_id.startswith(text)],
+    ):
+        if len(fits) == 1:
+            return fits[0]
+        if fits:
+            shown = ", ".join(_shown(session_id, ids) for session_id in fits[:5])
+            more = f" and {len(fits) - 5} more" if len(fits) > 5 else ""
+            raise AmbiguousSession(f'"{text}" fits {len(fits)} sessions: {shown}{more}. Write one of them.')
+    raise UnknownSession(
+        f'There is no session "{text}" in the archive. If Cline has it: backstory ingest --agent cline {text}'
+    )
+
+
+def _shown(session_id: str, ids: list[str]) -> str:
+    short = short_id(session_id)
+    return short if sum(short_id(other) == short for other in ids) < 2 else session_id
+
+
+def _short_ids(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many sessions have each short id."""
+    counts: dict[str, int] = {}
+    for (session_id,) in connection.execute("SELECT id FROM session"):
+        short = short_id(session_id)
+        counts[short] = counts.get(short, 0) + 1
+    return counts
+
+
+def days(connection: sqlite3.Connection, bounds: list[tuple[int, int]]) -> list[Day]:
+    """Sessions and changed files between two times each, by the time of the session's last step."""
+    found = []
+    for low, high in bounds:
+        sessions, files = connection.execute(
+            "SELECT count(*), coalesce(sum(files), 0) FROM session WHERE last_at >= ? AND last_at < ?", (low, high)
+        ).fetchone()
+        found.append(Day(sessions, files))
+    return found
+
+
+def mark_seen(connection: sqlite3.Connection, session_id: str) -> None:
+    """Remember that the reader was shown all steps of a session."""
+    connection.execute("UPDATE session SET seen_count = row_count WHERE id = ?", (session_id,))

@@ -1,0 +1,98 @@
+"""What a session's row says of its steps, brought up to date with every write."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+import zstandard
+
+from ..schema.record import reading_order
+from ..schema.session import Actor, Session
+from ..schema.step import ROOT
+from . import copies
+from .derived import Fact, active_length, totals
+
+_json = msgspec.json.Encoder()
+_session = msgspec.json.Decoder(Session)
+
+_FACTS = (
+    "SELECT step.id, file.actor, step.msg, step.sub, step.type, step.kind, step.subject, step.same, step.at,"
+    " step.ended_at, step.outcome, step.decision, step.exit_code, step.added, step.removed, step.flags, step.n"
+    " FROM step JOIN file ON file.n = step.file WHERE file.session = ? AND NOT step.superseded"
+    " ORDER BY step.file, step.msg, step.sub"
+)
+
+
+def facts(connection: sqlite3.Connection, session: int) -> Session | None:
+    """What the manifest said, as it was stored; null for a session that is new."""
+    found = connection.execute("SELECT zstd FROM session_facts WHERE session = ?", (session,)).fetchone()
+    return _session.decode(zstandard.ZstdDecompressor().decompress(found[0])) if found else None
+
+
+def save_facts(connection: sqlite3.Connection, session: int, value: Session) -> None:
+    """Store what the manifest says."""
+    data = zstandard.ZstdCompressor(level=3).compress(_json.encode(value))
+    connection.execute("INSERT OR REPLACE INTO session_facts VALUES (?, ?)", (session, data))
+
+
+def actors(connection: sqlite3.Connection, session: int) -> list[Actor]:
+    """The actors of a session, the root first."""
+    found = [
+        Actor(actor, kind, label, name, task, started_at, parent)
+        for actor, kind, label, name, task, started_at, parent in connection.execute(
+            "SELECT actor, actor_type, label, name, task, started_at, parent_step FROM file"
+            " LEFT JOIN file_state ON file_state.file = file.n WHERE session = ? AND actor IS NOT NULL",
+            (session,),
+        )
+    ]
+    return sorted(found, key=lambda actor: (actor.id != ROOT, actor.started_at or 0, actor.id))
+
+
+def update(connection: sqlite3.Connection, session: int, idle_gap: int) -> None:
+    """Count a session's steps anew and note its last one."""
+    numbered = [(Fact(*values[:-1]), values[-1]) for values in connection.execute(_FACTS, (session,))]
+    found = [fact for fact, _ in numbered]
+    everybody = actors(connection, session)
+    if len(everybody) > 1:
+        found = reading_order(everybody, found)
+    quiet = [
+        gap
+        for (gap,) in connection.execute(
+            "SELECT quiet FROM turn JOIN file ON file.n = turn.file WHERE file.session = ? AND NOT turn.superseded",
+            (session,),
+        )
+    ]
+    counts = totals(found, len(quiet))
+    root = [(fact, n) for fact, n in numbered if fact.actor_id == ROOT]
+    last, last_n = root[-1] if root else (None, None)
+    first = next((fact.id for fact, _ in root if fact.sub >= 0), None)
+    first_id = first.rpartition("#")[0] if first is not None else None
+    moments = [at for fact in found for at in (fact.at, fact.ended_at) if at is not None]
+    connection.execute(
+        "UPDATE session SET turns=?, steps=?, child_steps=?, failed=?, failing=?, rejected=?, edits=?, files=?,"
+        " added=?, removed=?, last_at=coalesce(?, started_at), length=?, first_id=?, last_step=?, open_call=?, error=?,"
+        " row_count=(SELECT count(*) FROM step JOIN file ON file.n = step.file WHERE file.session = ?)"
+        " WHERE n=?",
+        (
+            counts.turns,
+            counts.steps,
+            counts.child_steps,
+            counts.failed,
+            counts.failing,
+            counts.rejected,
+            counts.edits,
+            counts.files,
+            counts.added,
+            counts.removed,
+            max(moments, default=None),
+            active_length(found, quiet, idle_gap),
+            first_id,
+            last_n,
+            int(last is not None and last.type != "message" and last.outcome == "unknown"),
+            last.subject if last is not None and last.is_error else None,
+            session,
+            session,
+        ),
+    )
+    copies.recompute(connection, first_id)
