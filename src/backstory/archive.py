@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, tzinfo
 from pathlib import Path
 from types import TracebackType
 
@@ -15,7 +16,7 @@ from .errors import InputError, ReadError
 from .schema.link import Spawn, link
 from .schema.record import Placed, Record, assemble
 from .schema.session import Totals, merge_fidelity
-from .sources.base import Source
+from .sources.base import Root, Source
 from .sources.cline.source import ClineSource
 from .store import database, forget, known, read, search
 from .store.read import Filter
@@ -59,6 +60,12 @@ def read_session(path: str | Path, *, env: Mapping[str, str] | None = None) -> R
 
 def _ends(ended_at: int | None) -> tuple[int, ...]:
     return () if ended_at is None else (ended_at,)
+
+
+def _states(state: State | Sequence[State] | None) -> frozenset[State] | None:
+    if state is None:
+        return None
+    return frozenset((state,) if isinstance(state, str) else state)
 
 
 class Archive:
@@ -133,8 +140,7 @@ class Archive:
     ) -> list[Listed]:
         """Sessions, newest first, with the words of `docs/schema.md` about each."""
         which = Filter(project, since, until, surface, model, failing)
-        only = None if state is None else frozenset((state,) if isinstance(state, str) else state)
-        return read.listed(self.connection, self.now(), which, limit=limit, only=only)
+        return read.listed(self.connection, self.now(), which, limit=limit, only=_states(state))
 
     def resolve(self, text: str) -> str:
         """The full id for `last`, a short id, or the beginning of an id that fits only one session."""
@@ -180,9 +186,29 @@ class Archive:
         """Note that the reader has seen all steps of a session: they are no longer `unseen`."""
         read.mark_seen(self.connection, session_id)
 
-    def days(self, bounds: list[tuple[int, int]]) -> list[Day]:
-        """Figures of days, each given by its begin and its end in the reader's own zone."""
-        return read.days(self.connection, bounds)
+    def days(
+        self,
+        *,
+        project: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        surface: str | None = None,
+        model: str | None = None,
+        state: State | Sequence[State] | None = None,
+        failing: bool = False,
+        tz: tzinfo | None = None,
+    ) -> dict[date, Day]:
+        """Figures of all sessions that the filter lets through, by local day; `tz` null is this machine's zone."""
+        which = Filter(project, since, until, surface, model, failing)
+        return read.days(self.connection, self.now(), which, tz, _states(state))
+
+    def copies(self, session_id: str) -> list[Listed]:
+        """Other sessions that hold copies of this conversation, oldest first."""
+        return [self.listed(other) for other in forget.examine(self.connection, session_id).copies]
+
+    def roots(self, sessions_dirs: Sequence[str | Path] = ()) -> list[Root]:
+        """The folders that are looked at, each with the rule that names it."""
+        return self.source.roots(self.env, [Path(folder) for folder in sessions_dirs])
 
     def count(self) -> int:
         """How many sessions the archive holds."""

@@ -54,10 +54,10 @@ def sync(
         report.skipped += listing.skipped
     todo = [ref for ref in refs.values() if ref.id not in forgotten and is_changed(ref, stored.get(ref.id))]
     todo.sort(key=lambda ref: ref.changed_at, reverse=True)
-    for number, ref in enumerate(todo, 1):
-        read_one(connection, source, ref, report, env=env, now_ns=now_ns)
+    for number, ref in enumerate(todo):
         if progress is not None:
             progress(number, len(todo))
+        read_one(connection, source, ref, report, env=env, now_ns=now_ns)
     report.gone = _gone(connection, source, report.roots, refs, stored, now_ns() // 1_000_000)
     return report
 

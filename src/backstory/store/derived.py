@@ -92,28 +92,33 @@ def fates_of(facts: Sequence[Fact]) -> dict[str, Fate]:
     """The same from facts."""
     found: dict[str, Fate] = {}
     later_ok: dict[int, tuple[Fact, int]] = {}
-    edits_after = 0
+    edits: list[Fact] = []  # applied edits that follow, the nearest last
     last_root = next((fact for fact in reversed(facts) if fact.actor_id == ROOT), None)
     for fact in reversed(facts):
         if fact.outcome == "ok" and fact.same is not None:
-            later_ok[fact.same] = (fact, edits_after)
-            edits_after += fact.type == "edit"
+            later_ok[fact.same] = (fact, len(edits))
+            if fact.type == "edit":
+                edits.append(fact)
         elif fact.is_error:
             found[fact.id] = Fate(failing=fact is last_root)
         elif fact.failed and fact.type in ("command", "edit"):
-            found[fact.id] = _fate(fact, later_ok, edits_after)
+            success, known = later_ok.get(fact.same or 0, (None, 0))
+            found[fact.id] = _fate(fact, success, edits[known:])
     return found
 
 
-def _fate(fact: Fact, later_ok: dict[int, tuple[Fact, int]], edits_after: int) -> Fate:
-    mended = later_ok.get(fact.same) if fact.same is not None else None
-    if mended is None:
+def _fate(fact: Fact, success: Fact | None, between: Sequence[Fact]) -> Fate:
+    if success is None:
         return Fate(failing=not _is_answer(fact))
-    success, edits_after_success = mended
+    edits = [edit for edit in reversed(between) if edit is not success]
     start, end = fact.ended_at or fact.at, success.ended_at or success.at
     after = max(end - start, 0) if start is not None and end is not None else None
-    between = edits_after - edits_after_success - (success.type == "edit")
-    return Fate(failing=False, mended_by=success.id, after=after, edits=max(between, 0))
+    changed: dict[str, tuple[int, int]] = {}
+    for edit in edits:
+        added, removed = changed.get(edit.subject, (0, 0))
+        changed[edit.subject] = (added + (edit.added or 0), removed + (edit.removed or 0))
+    lines = tuple((path, added, removed) for path, (added, removed) in changed.items())
+    return Fate(failing=False, mended_by=success.id, after=after, edits=len(edits), changed=lines)
 
 
 def _is_answer(fact: Fact) -> bool:

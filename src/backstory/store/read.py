@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, tzinfo
 
 import msgspec
 from msgspec import Struct
@@ -241,14 +242,22 @@ def _short_ids(connection: sqlite3.Connection) -> dict[str, int]:
     return counts
 
 
-def days(connection: sqlite3.Connection, bounds: list[tuple[int, int]]) -> list[Day]:
-    """Sessions and changed files between two times each, by the time of the session's last step."""
-    found = []
-    for low, high in bounds:
-        sessions, files = connection.execute(
-            "SELECT count(*), coalesce(sum(files), 0) FROM session WHERE last_at >= ? AND last_at < ?", (low, high)
-        ).fetchone()
-        found.append(Day(sessions, files))
+def days(
+    connection: sqlite3.Connection,
+    now: int,
+    which: Filter,
+    zone: tzinfo | None = None,
+    only: frozenset[State] | None = None,
+) -> dict[date, Day]:
+    """Sessions and the files that they changed, by the day of their last step in a zone (null: this machine's)."""
+    where, values = which.where()
+    found: dict[date, Day] = {}
+    for row in _query(connection, f"SELECT * FROM session WHERE {where}", values):
+        if row["last_at"] is None or (only is not None and _state(row, now) not in only):
+            continue
+        day = datetime.fromtimestamp(row["last_at"] / 1000, UTC).astimezone(zone).date()
+        before = found.get(day, Day(0, 0))
+        found[day] = Day(before.sessions + 1, before.files + row["files"])
     return found
 
 

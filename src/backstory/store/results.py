@@ -49,13 +49,15 @@ class Listed(Struct, frozen=True):
 class Fate(Struct, frozen=True):
     """What became of a failed step: `mended_by` is the later success, or it is still `failing`, or neither.
 
-    `after` is the time in ms from the failure to the success and `edits` counts applied edits between them.
+    `after` is the time in ms from the failure to the success; `edits` counts the applied edits between them and
+    `changed` names their files with the lines added and removed.
     """
 
     failing: bool
     mended_by: str | None = None
     after: int | None = None
     edits: int = 0
+    changed: tuple[tuple[str, int, int], ...] = ()
 
 
 class Hit(Struct, frozen=True):
