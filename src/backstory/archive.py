@@ -20,7 +20,7 @@ from .sources.base import Root, Source
 from .sources.cline.source import ClineSource
 from .store import database, forget, known, read, search
 from .store.read import Filter
-from .store.results import Day, Found, Listed, Scope, State
+from .store.results import Day, Finding, Found, Listed, Scope, State
 
 
 def read_session(path: str | Path, *, env: Mapping[str, str] | None = None) -> Record:
@@ -209,6 +209,13 @@ class Archive:
     def roots(self, sessions_dirs: Sequence[str | Path] = ()) -> list[Root]:
         """The folders that are looked at, each with the rule that names it."""
         return self.source.roots(self.env, [Path(folder) for folder in sessions_dirs])
+
+    def doctor(self, sessions_dirs: Sequence[str | Path] = (), report: SyncReport | None = None) -> list[Finding]:
+        """What was looked at, read and left out, and what to do; `report` is that of the pass just made."""
+        from .capture.doctor import examine
+
+        folders = [Path(folder) for folder in sessions_dirs]
+        return examine(self.connection, self.path, self.source, report, sessions_dirs=folders, env=self.env)
 
     def count(self) -> int:
         """How many sessions the archive holds."""

@@ -45,7 +45,7 @@ def sync(
 ) -> SyncReport:
     """Bring the archive up to date with every session on disk. Newest first, so that a first pass is of use early."""
     report = SyncReport()
-    report.roots = [source.list(root) for root in source.roots(env, sessions_dirs)]
+    report.roots = [source.look(root) for root in source.roots(env, sessions_dirs)]
     refs = merged(source, report.roots)
     stored = known.marks(connection, source.name, source.reader)
     forgotten = known.forgotten(connection, source.name)

@@ -11,11 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from ..errors import InputError
 from ..schema.reading import SessionRef
 from ..sources.base import Source
 from ..store import known
@@ -73,23 +73,30 @@ class Watcher:
         self._next_poll = 0.0
         self._next_sweep = 0.0
         self._turn: list[str] = []
+        self._latest: dict[str, None] = {}
+        self._forgotten: set[str] = set()
         self._torn: set[str] = set()
 
     def look(self) -> None:
         """List every root anew, and note what changed since it was last read."""
-        listings = [self.source.list(root) for root in self.source.roots(self.env, self.sessions_dirs)]
-        forgotten = known.forgotten(self.connection, self.source.name)
-        self.refs = {key: ref for key, ref in merged(self.source, listings).items() if key not in forgotten}
+        listings = [self.source.look(root) for root in self.source.roots(self.env, self.sessions_dirs)]
+        self._forgotten = known.forgotten(self.connection, self.source.name)
+        self.refs = {key: ref for key, ref in merged(self.source, listings).items() if key not in self._forgotten}
         stored = known.marks(self.connection, self.source.name, self.source.reader)
         for key, ref in self.refs.items():
             if is_changed(ref, stored.get(key)) and key not in self._torn:
                 self.changed(key)
         self._turn = sorted(self.refs, key=lambda key: self.refs[key].changed_at)
+        self._latest = dict.fromkeys(self._turn[-RECENT:])
         self._next_sweep = self.clock() + SWEEP
 
     def changed(self, key: str) -> None:
         """Note that a session changed now."""
         now = self.clock()
+        self._latest.pop(key, None)
+        self._latest[key] = None
+        while len(self._latest) > RECENT:
+            del self._latest[next(iter(self._latest))]
         entry = self.due.get(key)
         if entry is None:
             self.due[key] = Due(now, now)
@@ -99,16 +106,17 @@ class Watcher:
     def poll(self) -> None:
         """The fallback: new folders under the roots, the latest sessions, and a share of all the others."""
         share = max(1, int(len(self.refs) * POLL / SWEEP) + 1)
-        latest = sorted(self.refs, key=lambda key: self.refs[key].changed_at, reverse=True)[:RECENT]
         rest = [self._turn.pop() for _ in range(min(share, len(self._turn)))]
-        for key in dict.fromkeys([*latest, *rest]):
+        for key in dict.fromkeys([*self._latest, *rest]):
             self._check(key)
         self._new_folders()
         if not self._turn and self.clock() >= self._next_sweep:
             self.look()
 
     def _check(self, key: str) -> None:
-        ref = self.refs[key]
+        ref = self.refs.get(key)
+        if ref is None:
+            return
         fresh = self.source.refresh(ref)
         if fresh is not None and fresh.files != ref.files:
             self.refs[key] = fresh
@@ -122,18 +130,16 @@ class Watcher:
             except OSError:
                 continue
             for name in names:
-                if name not in self.refs:
+                if name not in self.refs and name not in self._forgotten:
                     self._adopt(name)
 
     def _adopt(self, name: str) -> None:
         """A folder that was not there before."""
-        from ..errors import InputError
-
         try:
             ref = self.source.locate(name, self.source.roots(self.env, self.sessions_dirs))
         except InputError:
             return
-        if ref.id not in self.refs and ref.id not in known.forgotten(self.connection, self.source.name):
+        if ref.id not in self.refs and ref.id not in self._forgotten:
             self.refs[ref.id] = ref
             self.changed(ref.id)
 
@@ -186,8 +192,6 @@ class Watcher:
 
     def run(self) -> None:
         """Follow the sessions until `stop` is set, or SIGINT or SIGTERM comes."""
-        from watchfiles import watch
-
         previous = self._handle_signals()
         try:
             self.look()
@@ -198,13 +202,15 @@ class Watcher:
                     self.stop.wait(POLL)
                     self.look()
                     continue
-                self._follow(watch, present)
+                self._follow(present)
         finally:
             for number, handler in previous.items():
                 signal.signal(number, handler)
 
-    def _follow(self, watch: Callable[..., Iterable[set[tuple[object, str]]]], folders: list[Path]) -> None:
+    def _follow(self, folders: list[Path]) -> None:
         """Take file events while they come; without them (too many folders to watch) the poll alone goes on."""
+        from watchfiles import watch
+
         self.look()
         try:
             for changes in watch(
@@ -225,11 +231,11 @@ class Watcher:
             while not self.stop.wait(WAKE_MS / 1000):
                 self.tick()
 
-    def _handle_signals(self) -> dict[int, Callable[[int, FrameType | None], object] | int | None]:
+    def _handle_signals(self) -> dict[int, Any]:
         """Stop cleanly on SIGINT and SIGTERM; only a main thread may say so."""
         if threading.current_thread() is not threading.main_thread():
             return {}
-        previous = {}
+        previous: dict[int, Any] = {}
         for number in (signal.SIGINT, signal.SIGTERM):
             previous[int(number)] = signal.signal(number, lambda *_: self.stop.set())
         return previous

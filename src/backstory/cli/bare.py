@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..store.results import Day, Listed
+from .dates import day_bounds
 from .line import Line, View, beside, spans
 from .listing import brief_line, error_words, failures, figures, mark, new_words, project, title
 from .options import App
@@ -32,7 +33,7 @@ FIRST_HINTS = (
 class Overview(NamedTuple):
     """What the overview draws: how many sessions where, those that run, those that need a look, today."""
 
-    count: int
+    sessions: int
     home: str
     running: Sequence[Listed]
     looks: Sequence[Listed]
@@ -44,7 +45,7 @@ def draw_overview(view: View, found: Overview) -> Iterator[Line]:
     """What is it, what is wrong, the figures."""
     place = view.glyphs.one_line(tilde(found.home, view.home))
     state = "up to date" if found.synced else "not brought up to date"
-    yield spans(f"{counted(found.count, 'session')} in {place}, {state}")
+    yield spans(f"{counted(found.sessions, 'session')} in {place}, {state}")
     names = _Names.of(view, (*found.running[:MOST_RUNNING], *found.looks[:MOST_LOOKS]))
     if found.running:
         yield from ((), spans(("Running now", "title")))
@@ -148,14 +149,16 @@ def show_overview(app: App) -> None:
     with app.archive({}) as archive:
         count = archive.count()
         if not count:
-            app.term.write(draw_empty(view, [(str(path), rule) for path, rule in archive.roots()]))
+            roots = [(str(root.path), root.rule) for root in archive.roots()]
+            app.term.write(draw_empty(view, roots))
             app.term.hint(*hint_lines(FIRST_HINTS))
             return
         since = view.now - LOOK_BACK
-        running = archive.sessions(state="running")
-        failing = archive.sessions(failing=True, since=since)
-        stopped = archive.sessions(state="error", since=since)
-        days = archive.days(since=since, tz=view.tz)
+        running = archive.sessions(state="running", since=since)
+        failing = archive.sessions(failing=True, since=since, limit=None)
+        stopped = archive.sessions(state="error", since=since, limit=None)
+        today = local(view.now, view.tz).date()
+        day = archive.days(since=day_bounds(today, view.tz)[0], tz=view.tz).get(today)
         home = str(archive.path.parent if archive.path.name == "archive.db" else archive.path)
     at_work = {listed.session.id for listed in running}
     looks = {
@@ -164,6 +167,5 @@ def show_overview(app: App) -> None:
         if listed.unseen and listed.session.id not in at_work
     }
     newest = sorted(looks.values(), key=lambda listed: listed.last_at or 0, reverse=True)
-    today = days.get(local(view.now, view.tz).date())
-    app.term.write(draw_overview(view, Overview(count, home, running, newest, today)))
+    app.term.write(draw_overview(view, Overview(count, home, running, newest, day)))
     app.term.hint(*hint_lines(HINTS))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from .options import App, json_option, pass_app, sessions_dir_option
 from .reports import draw_report, report_json
-from .words import clock
+from .words import clock, counted
+
+if TYPE_CHECKING:
+    from ..capture.sync import SyncReport
 
 
 def watch(app: App, sessions_dirs: tuple[Path, ...]) -> None:
@@ -23,12 +26,23 @@ def watch(app: App, sessions_dirs: tuple[Path, ...]) -> None:
     def log(text: str) -> None:
         term.note(f"{clock(int(time.time() * 1000), view.tz)}  {text}")
 
-    def found(report: Any) -> None:
-        term.write(draw_report(report))
-        term.note("Watching. Ctrl-C stops.")
-
     with app.archive({"sync": False}) as archive:
-        Watcher(archive, sessions_dirs=sessions_dirs, log=log, found=found).run()
+        term.write(draw_report(app.sync(archive, sessions_dirs, noting=False)))
+        term.note("Watching. Ctrl-C stops.")
+        watcher = Watcher(
+            archive.connection,
+            archive.source,
+            env=archive.env,
+            sessions_dirs=sessions_dirs,
+            log=log,
+            read=lambda report: log(_arrived(report)) if report.new_steps else None,
+        )
+        watcher.run()
+
+
+def _arrived(report: SyncReport) -> str:
+    """What one reading of a session brought."""
+    return ("a new session, " if report.new_sessions else "") + counted(report.new_steps, "new step")
 
 
 @click.command("capture", short_help="Bring the archive up to date, once or for as long as it runs.")

@@ -17,7 +17,8 @@ class NotADate(ValueError):
 
 
 def parse(text: str, now: int, tz: tzinfo | None = None, *, end: bool = False) -> int:
-    """The moment in ms that the text names; a day is its start, or with `end` its last millisecond.
+    """The moment in ms that the text names; a day is its start, or with `end` its end, which is
+    the start of the next.
 
     Raises NotADate. A day without a year is the last one that is not in the future.
     """
@@ -30,7 +31,7 @@ def parse(text: str, now: int, tz: tzinfo | None = None, *, end: bool = False) -
         return now
     day = _named_day(said, here.date())
     if day is not None:
-        return _start(day + timedelta(days=1), tz) - 1 if end else _start(day, tz)
+        return _start(day + timedelta(days=1), tz) if end else _start(day, tz)
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError as error:
@@ -73,6 +74,11 @@ def _day_of_month(day: int, month: str, year: str | None, today: date) -> date |
         if year or found <= today:
             return found
     return None
+
+
+def day_bounds(day: date, tz: tzinfo | None = None) -> tuple[int, int]:
+    """The begin and the end of a day in ms, in the zone's own hours."""
+    return _start(day, tz), _start(day + timedelta(days=1), tz)
 
 
 def _start(day: date, tz: tzinfo | None) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..errors import InputError
-from ..schema.record import Record
+from ..store.forget import Forgettable
 from ..store.results import Listed
 from .line import Line, View, beside, spans
 from .listing import project, title
@@ -17,22 +17,20 @@ from .words import counted, moment
 
 
 def draw_removal(
-    view: View, record: Record, listed: Listed, copies: Sequence[Listed], *, with_copies: bool
+    view: View, what: Forgettable, listed: Listed, copies: Sequence[Listed], *, with_copies: bool
 ) -> Iterator[Line]:
     """What goes, and what stays: steps, calls, copies in other sessions."""
     yield _session(view, listed)
-    totals = record.session.totals
-    steps = counted(totals.steps + totals.child_steps, "step")
-    yield spans(
-        f"  removes  {counted(totals.turns, 'prompt')}, {steps}, {counted(len(record.calls), 'call')} and their spend"
-    )
+    prompts, steps = counted(listed.session.totals.turns, "prompt"), counted(what.steps, "step")
+    calls = counted(what.calls, "call")
+    yield spans(f"  removes  {prompts}, {steps}, {calls} and their spend")
     if copies:
         verb = "removes" if with_copies else "keeps  "
         where = f"copies of this conversation in {counted(len(copies), 'session')}"
         yield spans(f"  {verb}  {where}" + ("" if with_copies else "; --with-copies takes them along"))
         for copy in copies:
             yield (*spans(" " * 11), *_session(view._replace(width=view.width - 11), copy))
-    if not record.session.gone:
+    if not listed.session.gone:
         yield spans(
             "  keeps    Cline's own files; Backstory never writes them, and does not read these again"
         )
@@ -66,10 +64,10 @@ def command(app: App, /, session_id: str, with_copies: bool, yes: bool, json_: b
     """
     with app.archive(options) as archive:
         full_id = archive.resolve(session_id)
-        record, listed = archive.record(full_id), archive.listed(full_id)
+        what, listed = archive.forgettable(full_id), archive.listed(full_id)
         copies = archive.copies(full_id)
         if not json_:
-            lines = draw_removal(app.term.view, record, listed, copies, with_copies=with_copies)
+            lines = draw_removal(app.term.view, what, listed, copies, with_copies=with_copies)
             app.term.write(lines)
         if not yes:
             _ask(app, session_id)

@@ -15,6 +15,7 @@ from .term import Term
 
 if TYPE_CHECKING:
     from ..archive import Archive
+    from ..capture.sync import SyncReport
 
 Face = TypeVar("Face", bound=Callable[..., Any])
 
@@ -36,14 +37,15 @@ class App:
                 self.sync(archive, options.get("sessions_dirs", ()))
             yield archive
 
-    def sync(self, archive: Archive, sessions_dirs: tuple[Path, ...], *, noting: bool = True) -> Any:
+    def sync(self, archive: Archive, sessions_dirs: tuple[Path, ...], *, noting: bool = True) -> SyncReport:
         """One pass, with a progress line when it takes longer than a second; returns its report."""
         from .progress import Progress
 
         with Progress(self.term, "Reading Cline's sessions") as progress:
             report = archive.sync(sessions_dirs=sessions_dirs, progress=progress.update)
-        if report.failed and noting:
-            self.term.note(f"{report.failed:,} could not be read; backstory doctor names them.")
+        left = len(report.failed) + len(report.skipped)
+        if left and noting and self.term.interactive:
+            self.term.note(f"{left:,} could not be read; backstory doctor names them.")
         return report
 
     def json(self, document: Any) -> None:

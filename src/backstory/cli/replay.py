@@ -1,7 +1,7 @@
 """The text of one file through a session, as far as the record knows it: seen, changed, or unknown lines.
 
-Lines are cells that both sides share while nothing changes them, so what is learned of a line later is known of
-it before, too. The difference between the two sides is then a matter of which cells are still there.
+Lines are cells that both sides share while nothing changes them, so what is learned of a line later is known
+of it before, too. The difference between the two sides is then a matter of which cells are still there.
 """
 
 from __future__ import annotations

@@ -28,10 +28,10 @@ def draw_found(view: View, found: Found) -> Iterator[Line]:
     if not found.sessions:
         yield spans(f'Nothing found for "{quoted}" in {counted(found.searched, "session")}.')
         return
-    count = f"{counted(found.total, 'hit')} in {counted(len(found.sessions), 'session')}, best first"
+    count = f"{counted(found.total, 'hit')} in {counted(found.session_count, 'session')}, best first"
     yield spans(count)
     if found.widened:
-        yield spans((f'No place has all of "{quoted}"; these have a part of it.', "label"))
+        yield spans((f'Nothing for "{quoted}" as whole words; these begin with them.', "label"))
     if found.newest_only is not None:
         words = f"A common word: only its newest {number(found.newest_only)} places were compared."
         yield spans((words, "label"))
@@ -103,16 +103,15 @@ def _passed(scene: Scene, hit: Hit) -> str:
     """`; passed after compose.yaml +6`: what changed between the failure and the success."""
     fate = hit.fate
     assert fate is not None
-    changed = getattr(fate, "changed", ())
-    if changed:
+    if fate.changed:
         minus = scene.view.glyphs.minus
         files = []
-        for path, added, removed in changed[:3]:
+        for path, added, removed in fate.changed[:3]:
             counts = " ".join(
                 filter(None, (f"+{added}" if added else "", f"{minus}{removed}" if removed else ""))
             )
             files.append(f"{scene.view.glyphs.one_line(scene.path(path))} {counts}".rstrip())
-        more = f", +{len(changed) - 3} more" if len(changed) > 3 else ""
+        more = f", +{len(fate.changed) - 3} more" if len(fate.changed) > 3 else ""
         return f"; passed after {', '.join(files)}{more}"
     if fate.edits:
         return f"; passed after {counted(fate.edits, 'edit')}"

@@ -63,17 +63,6 @@ def draw_sessions(
             yield row(fit, rows[listed.session.id], view)
 
 
-def days_of(view: View, found: Sequence[Listed]) -> dict[date, Day]:
-    """Figures by day of the sessions at hand."""
-    days: dict[date, Day] = {}
-    for listed in found:
-        day = _day(view, listed)
-        if day is not None:
-            before = days.get(day, Day(0, 0))
-            days[day] = Day(before.sessions + 1, before.files + listed.session.totals.files)
-    return days
-
-
 def _day(view: View, listed: Listed) -> date | None:
     return None if listed.last_at is None else local(listed.last_at, view.tz).date()
 
@@ -147,7 +136,7 @@ def command(app: App, /, json_: bool, wide: bool, since: Any, until: Any, **opti
             return
         view = app.term.view
         if found:
-            days = archive.days(tz=view.tz, **filters) if hasattr(archive, "days") else days_of(view, found)
+            days = archive.days(tz=view.tz, **filters)
             app.term.write(draw_sessions(view, found, days, wide=wide))
             return
         app.term.write([spans(view.glyphs.one_line(_nothing(options, since, until)))])

@@ -73,6 +73,10 @@ class Conversation:
     def say(self, text: str) -> Self:
         return self._add({"type": "text", "text": text})
 
+    def block(self, block: Block) -> Self:
+        """Any other block."""
+        return self._add(block)
+
     # What the model does
 
     def read(self, *specs: str) -> Self:

@@ -97,7 +97,7 @@ class Session(Conversation):
         self.flush()
         self.settled = len(self.messages)
         self.clock = self._next_time()
-        wrapped = f'<user_input mode="{mode}">{text}</user_input>'
+        wrapped = f'<user_input mode="{mode}">{text}</user_input>' if text else ""
         self.user([{"type": "text", "text": wrapped}, *blocks], message_id=self.ids.uuid())
         self._runs += 1
         facts = self.facts
@@ -250,12 +250,31 @@ class Session(Conversation):
             self.flush()
 
     @contextmanager
-    def teammate(self, name: str, task: str, *, base: int = 1800) -> Iterator[Conversation]:
-        """The run of a teammate, beside the lead's own steps."""
-        stem = f"{name}__{self.ids.base62(6)}"
-        talk = self._child(stem, "teammate", task, self.clock + 60, base)
+    def teammate(self, name: str, task: str, *, waited_for: bool) -> Iterator[Conversation]:
+        """A run of a teammate: the call returns with the answer, or at once with the number of the run."""
+        call, tool = self._call_id(), "team_run_task"
+        asked = {"agentId": name, "task": task, "runMode": "sync" if waited_for else "async"}
+        self._add({"type": "tool_use", "id": call, "name": tool, "input": asked})
+        took = max([took for _, took in self._results], default=24)
+        talk = self._child(
+            f"{name}__{self.ids.base62(6)}", "teammate", task, self._opened + took + 20, base=1800
+        )
         yield talk
         talk.flush()
+        answer: dict[str, Any] = {"agentId": name, "mode": asked["runMode"]}
+        if waited_for:
+            message = f"Task dispatched to {name} and completed in sync mode."
+            answer |= {"status": "running", "dispatched": True, "message": message, "text": talk.last_text}
+            answer["iterations"] = sum("metrics" in message for message in talk.messages)
+            took = talk.clock + 25 - self._opened
+        else:
+            run = "run_00001"
+            message = f"Task dispatched to {name} and queued as {run}."
+            answer |= {"status": "queued", "dispatched": True, "message": message, "runId": run}
+        block = {"type": "tool_result", "tool_use_id": call, "name": tool, "content": compact(answer)}
+        self._results.append((block, took))
+        if not self._together:
+            self.flush()
 
     def _child(
         self, stem: str, kind: str, task: str, start: int, base: int, tokens: Sequence[Tokens] = ()

@@ -49,7 +49,7 @@ class Source(Protocol):
         """The folders to look at, by the agent's own rules unless `sessions_dirs` names others."""
         ...
 
-    def list(self, root: Root) -> Listing:
+    def look(self, root: Root) -> Listing:
         """Every session under a root, from `stat` alone: no file is opened."""
         ...
 

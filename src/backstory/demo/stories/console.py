@@ -107,11 +107,11 @@ def _pictures(moments: Moments) -> Session:
     story.tool("read_files", {"files": [{"path": shot}]}, [{"query": shot, "result": seen, "success": True}])
     story.say("The row centres its items now, and the margin is gone.")
     story.block({"type": "media", "media": {"mediaType": "image/png", "data": PIXEL, "title": "header after"}})
-    story.at("-5d 14:15:30").prompt("", blocks=[screenshot], bare=True)
+    story.at("-5d 14:15:30").prompt("", blocks=[screenshot])
     story.at("-5d 14:15:44").say("That is the dark scheme: the same rule holds there.")
     story.at("-5d 14:17:02").prompt(
         '<explicit_instructions type="new_rule">\nWrite the rule into .clinerules.\n</explicit_instructions>\n'
-        "/newrule Rows centre their items; no margins for alignment."
+        "Rows centre their items; no margins for alignment."
     )
     story.create(".clinerules/layout.md", "# Layout\n\nRows centre their items. Margins are for space, not to align.\n")
     story.at("-5d 14:17:40").say("The rule is in `.clinerules/layout.md`.")
@@ -179,31 +179,179 @@ def _team(moments: Moments) -> Session:
 
 def _runs(story: Session) -> None:
     tests, gaps = "write test/export for csv, json and markdown", "list what the exporters do not quote"
-    with story.teammate("tester", tests) as tester:
-        tester.read("src/export/csv.ts", "src/export/json.ts", "src/export/markdown.ts")
-        for name in ("csv", "json", "markdown"):
-            tester.create(f"test/export/{name}.test.ts", _EXPORT_TEST.replace("NAME", name))
-        tester.say("Three files, 15 tests. The one for a comma in CSV documents the fault and expects it.")
-    took = (tester.clock - story.clock) / 1000
     with story.together():
-        message = "Task dispatched to tester and completed in sync mode."
-        answer = {"agentId": "tester", "mode": "sync", "status": "running", "dispatched": True, "message": message}
-        done = compact(answer | {"text": tester.last_text, "iterations": 5})
-        asked: dict[str, Any] = {"agentId": "tester", "task": tests, "runMode": "sync"}
-        story.at_once().tool("team_run_task", asked, done, took=took)
-        queued = {"agentId": "reader", "mode": "async", "status": "queued", "dispatched": True}
-        queued |= {"message": "Task dispatched to reader and queued as run_00001.", "runId": "run_00001"}
-        asked = {"agentId": "reader", "task": gaps, "runMode": "async"}
-        story.tool("team_run_task", asked, compact(queued), took=took + 0.02)
-    with story.teammate("reader", gaps) as reader:
-        reader.find(r"join\(")
-        reader.say("CSV joins with commas and quotes nothing. Markdown does not escape `|`. JSON is sound.")
-    run = {"id": "run_00001", "agentId": "reader", "status": "completed", "messagePreview": gaps, "priority": 0}
-    run |= {"retryCount": 0, "maxRetries": 0, "startedAt": iso(story.clock), "endedAt": iso(reader.clock)}
-    run["resultSummary"] = {"textPreview": reader.last_text, "iterations": 2, "finishReason": "completed"}
-    story.tool("team_await_runs", {}, [run], took=(reader.clock - story.clock) / 1000)
+        with story.teammate("tester", tests, waited_for=True) as tester:
+            tester.read("src/export/csv.ts", "src/export/json.ts", "src/export/markdown.ts")
+            for name in ("csv", "json", "markdown"):
+                tester.create(f"test/export/{name}.test.ts", _EXPORT_TEST.replace("NAME", name))
+            tester.say("Three files, 15 tests. The one for a comma in CSV documents the fault and expects it.")
+        with story.teammate("reader", gaps, waited_for=False) as reader:
+            reader.find(r"join\(")
+            reader.say("CSV joins with commas and quotes nothing. Markdown does not escape `|`. JSON is sound.")
+    run = {
+        "id": "run_00001",
+        "agentId": "reader",
+        "status": "completed",
+        "messagePreview": gaps,
+        "priority": 0,
+        "retryCount": 0,
+        "maxRetries": 0,
+        "startedAt": iso(story.clock),
+        "endedAt": iso(reader.clock),
+        "currentActivity": "completed",
+        "resultSummary": {"textPreview": reader.last_text, "iterations": 2, "finishReason": "completed"},
+    }
+    story.tool("team_await_runs", {}, [run], took=max(0.2, (reader.clock - story.clock) / 1000))
     with story.together():
         for name in ("tester", "reader"):
             stopped = compact({"agentId": name, "status": "stopped"})
             story.tool("team_shutdown_teammate", {"agentId": name}, stopped, took=0.05)
     story.say("The tests are there. I wait for the last report.")
+
+
+_SORT_ADDED = """*** Begin Patch
+*** Add File: src/sessions/sort.ts
++import type { Row } from "./rows";
++
++export type Column = "name" | "started" | "state" | "cost";
++export type Order = "up" | "down";
++
++const STATES = ["running", "idle", "ended"];
++
++/** Compares two rows by a column; what is absent comes last. */
++export function by(column: Column, order: Order): (one: Row, other: Row) => number {
++  const sign = order === "up" ? 1 : -1;
++  return (one, other) => {
++    const [left, right] = [one[column], other[column]];
++    if (left === undefined) return 1;
++    if (right === undefined) return -1;
++    return sign * compare(column, left, right);
++  };
++}
++
++function compare(column: Column, left: string | number, right: string | number): number {
++  if (column === "state") return STATES.indexOf(String(left)) - STATES.indexOf(String(right));
++  if (typeof left === "number" && typeof right === "number") return left - right;
++  return String(left).localeCompare(String(right));
++}
+*** Add File: test/sort.test.ts
++import { expect, it } from "vitest";
++import { by } from "../src/sessions/sort";
++
++const row = (name: string, cost?: number) => ({ id: name, name, started: 0, state: "idle" as const, cost });
++const names = (rows: { name: string }[]) => rows.map(({ name }) => name).join("");
++
++it("sorts by name", () => {
++  expect(names([row("b"), row("a")].sort(by("name", "up")))).toBe("ab");
++});
++
++it("turns the order around", () => {
++  expect(names([row("a"), row("b")].sort(by("name", "down")))).toBe("ba");
++});
++
++it("puts absent values last", () => {
++  expect(names([row("a"), row("b", 1)].sort(by("cost", "up")))).toBe("ba");
++});
+*** End Patch"""
+
+_TABLE_GUESSED = """*** Begin Patch
+*** Update File: src/sessions/SessionTable.tsx
+@@
+-  const sorted = useMemo(() => [...rows].sort(byName), [rows]);
++  const [column, setColumn] = useState<Column>("started");
+*** End Patch"""
+
+_TABLE_PATCHED = """*** Begin Patch
+*** Update File: src/sessions/SessionTable.tsx
+@@
+-import { byName } from "../utils/compare";
+-import type { Row } from "./rows";
++import { useState } from "react";
++import type { Row } from "./rows";
++import { by, type Column, type Order } from "./sort";
+@@
+-  const sorted = [...rows].sort(byName);
++  const [column, setColumn] = useState<Column>("started");
++  const [order, setOrder] = useState<Order>("down");
++  const sorted = [...rows].sort(by(column, order));
++  const choose = (next: Column) => {
++    setOrder(next === column && order === "up" ? "down" : "up");
++    setColumn(next);
++  };
+   return (
+@@
+-            <th key={column}>{column}</th>
++            <th key={column} onClick={() => choose(column)}>
++              {column}
++            </th>
+*** End Patch"""
+
+_TIDIED = """*** Begin Patch
+*** Delete File: src/utils/compare.ts
+*** Update File: src/sessions/rows.ts
+*** Move to: src/sessions/row.ts
+@@
+-  cost?: number;
++  /** Dollars; absent when nobody recorded it. */
++  cost?: number;
+*** Update File: src/sessions/sort.ts
+@@
+-import type { Row } from "./rows";
++import type { Row } from "./row";
+*** End Patch"""
+
+_ABSENT_LAST = """*** Begin Patch
+*** Update File: src/sessions/sort.ts
+@@
+-    if (left === undefined) return 1;
+-    if (right === undefined) return -1;
++    if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
+*** End Patch"""
+
+_ZH = """{
+  "sessions.title": "会话",
+  "sessions.empty": "还没有会话。",
+  "sessions.started": "开始于 { when }",
+  "sessions.cost": "已记录 {amount}"
+}
+"""
+
+_HE = """{
+  "sessions.title": "שיחות",
+  "sessions.empty": "אין עדיין שיחות.",
+  "sessions.started": "התחילה {when}",
+  "sessions.cost": "נרשמו \u2068{amount}\u2069"
+}
+"""
+
+_EXPORT_TEST = """import { expect, it } from "vitest";
+import * as exporter from "../../src/export/NAME";
+
+const [write] = Object.values(exporter);
+
+it("writes nothing for no rows", () => {
+  expect(write([])).toBeDefined();
+});
+
+it("names every column", () => {
+  expect(write([{ name: "a", cost: 1 }])).toContain("cost");
+});
+
+it("keeps the order of rows", () => {
+  const text = write([{ name: "first" }, { name: "second" }]);
+  expect(text.indexOf("first")).toBeLessThan(text.indexOf("second"));
+});
+
+it("takes a comma in a value", () => {
+  expect(write([{ name: "a, b" }])).toContain("a, b");
+});
+"""
+
+_EXPORTS = """# Exports
+
+| format | a comma | a line break | a pipe |
+| --- | --- | --- | --- |
+| CSV | moves the columns | breaks the row | kept |
+| JSON | kept | escaped | kept |
+| Markdown | kept | breaks the row | moves the columns |
+"""

@@ -44,7 +44,7 @@ class ClineSource:
         found = paths.sessions_dir(env, windows=os.name == "nt")
         return [Root(Path(found.path), found.rule)]
 
-    def list(self, root: Root) -> Listing:
+    def look(self, root: Root) -> Listing:
         """Every session folder under a root, from `stat` alone."""
         sessions: list[SessionRef] = []
         skipped: list[Skipped] = []
