@@ -18,7 +18,7 @@ from .schema.record import Placed, Record, assemble
 from .schema.session import Totals, merge_fidelity
 from .sources.base import Root, Source
 from .sources.cline.source import ClineSource
-from .store import database, forget, known, read, search
+from .store import database, forget, read, search
 from .store.read import Filter
 from .store.results import Day, Finding, Found, Listed, Scope, State
 
@@ -210,7 +210,9 @@ class Archive:
         """The folders that are looked at, each with the rule that names it."""
         return self.source.roots(self.env, [Path(folder) for folder in sessions_dirs])
 
-    def doctor(self, sessions_dirs: Sequence[str | Path] = (), report: SyncReport | None = None) -> list[Finding]:
+    def doctor(
+        self, sessions_dirs: Sequence[str | Path] = (), report: SyncReport | None = None
+    ) -> list[Finding]:
         """What was looked at, read and left out, and what to do; `report` is that of the pass just made."""
         from .capture.doctor import examine
 

@@ -50,13 +50,19 @@ def _installed(env: Mapping[str, str], platform: str) -> list[Finding]:
     folder = paths.cline_dir(env, windows=windows)
     data = paths.data_dir(env, windows=windows)
     storage = [place for place in paths.extension_storage(env, platform) if Path(place).is_dir()]
-    here = [f"{tilde(place.path, env)} ({place.rule})" for place in (folder, data) if Path(place.path).is_dir()]
+    here = [
+        f"{tilde(place.path, env)} ({place.rule})" for place in (folder, data) if Path(place.path).is_dir()
+    ]
     if here or storage:
-        extension = ["extension storage of " + ", ".join(_editor(place) for place in storage)] if storage else []
+        extension = (
+            ["extension storage of " + ", ".join(_editor(place) for place in storage)] if storage else []
+        )
         found = [Finding(CLINE, "ok", "installed: " + ", ".join([*here[:1], *extension]))]
     else:
         text = f"not installed here: neither {tilde(folder.path, env)} nor an extension's storage exists"
-        found = [Finding(CLINE, "note", text, advice="Install Cline, or set CLINE_DIR where it keeps its data")]
+        found = [
+            Finding(CLINE, "note", text, advice="Install Cline, or set CLINE_DIR where it keeps its data")
+        ]
     old = [place for place in storage if _tasks(place)]
     if old:
         count = sum(_tasks(place) for place in old)
@@ -65,7 +71,7 @@ def _installed(env: Mapping[str, str], platform: str) -> list[Finding]:
                 CLINE,
                 "note",
                 f"{count:,} tasks from before Cline 4.0 are not read",
-                tuple(tilde(os.path.join(place, "tasks"), env) for place in old),
+                tuple(tilde(str(Path(place, "tasks")), env) for place in old),
             )
         )
     return found
@@ -73,7 +79,7 @@ def _installed(env: Mapping[str, str], platform: str) -> list[Finding]:
 
 def _tasks(storage: str) -> int:
     try:
-        with os.scandir(os.path.join(storage, "tasks")) as entries:
+        with os.scandir(Path(storage, "tasks")) as entries:
             return sum(entry.is_dir() for entry in entries)
     except OSError:
         return 0
@@ -95,19 +101,30 @@ def _root(listing: Listing, env: Mapping[str, str]) -> Finding:
     where = tilde(str(listing.root.path), env)
     rule = listing.root.rule
     unset = [name for name in VARIABLES if not paths.value(env, name)]
-    named = f"default; {', '.join(unset[:-1])} and {unset[-1]} are not set" if rule == "default" and unset else rule
+    named = (
+        f"default; {', '.join(unset[:-1])} and {unset[-1]} are not set"
+        if rule == "default" and unset
+        else rule
+    )
     size = sum(stat.size for ref in listing.sessions for stat in ref.files.values())
     if listing.readable:
         if not listing.sessions:
             text = f"sessions: {where}  ({named})\tnone yet"
             return Finding(CLINE, "note", text, advice="Use Cline once, or: backstory demo")
-        return Finding(CLINE, "ok", f"sessions: {where}  ({named})\t{len(listing.sessions):,} folders, {megabytes(size)}")
+        return Finding(
+            CLINE, "ok", f"sessions: {where}  ({named})\t{len(listing.sessions):,} folders, {megabytes(size)}"
+        )
     if listing.root.path.exists():
         return Finding(CLINE, "broken", f"sessions: {where} cannot be listed", advice=f"chmod u+rx {where}")
     default = paths.sessions_dir({**env, **dict.fromkeys(VARIABLES, "")}, windows=os.name == "nt").path
     if rule != "default" and Path(default).is_dir():
         text = f"sessions: {where}  ({rule}) does not exist, but {tilde(default, env)} does"
-        return Finding(CLINE, "look", text, advice=f"unset {rule}, or name the folder: --sessions-dir {tilde(default, env)}")
+        return Finding(
+            CLINE,
+            "look",
+            text,
+            advice=f"unset {rule}, or name the folder: --sessions-dir {tilde(default, env)}",
+        )
     text = f"sessions: {where}  ({named}) does not exist"
     return Finding(CLINE, "note", text, advice="Use Cline once, or set CLINE_DIR where your sessions are")
 
@@ -124,12 +141,12 @@ def _read(
 ) -> list[Finding]:
     """What of the sessions on disk was read whole, and each file that was not."""
     fidelity = stored.fidelities(connection, source.name)
-    salvaged = [
-        (key, cut) for key, value in fidelity.items() if key in refs for cut in value.salvaged
-    ]
+    salvaged = [(key, cut) for key, value in fidelity.items() if key in refs for cut in value.salvaged]
     torn = [entry for entry in report.torn if entry.salvaged is None] if report else []
-    unread = [*report.failed, *(left for left in report.skipped if left.reason not in _HARMLESS)] if report else []
-    bad = {key for key, _ in salvaged} | {Path(entry.path).parent.name for entry in (*torn, *unread)}
+    skipped = [*report.failed, *report.skipped] if report else []
+    unread = [left for left in skipped if left.reason not in _HARMLESS]
+    bad = {key for key, _ in salvaged} | {Path(entry.path).parent.name for entry in torn}
+    bad |= {Path(left.path).parent.name for left in unread}
     known = stored.ids(connection, source.name)
     whole = sum(key in known and key not in bad for key in refs)
     found = [Finding(CLINE, "ok", f"{whole:,} read whole")] if refs else []
@@ -140,13 +157,17 @@ def _read(
     for entry in torn:
         advice = "Cline may be writing it at this moment; it is read again on its next change."
         where = f"{Path(entry.path).parent.name}/{entry.name}\t{megabytes(entry.size)}"
-        found.append(Finding(CLINE, "look", "1 not parseable yet; what was read before is kept", (where,), advice))
+        found.append(
+            Finding(CLINE, "look", "1 not parseable yet; what was read before is kept", (where,), advice)
+        )
     for left in unread:
         path = Path(left.path)
-        where = f"{path.parent.name}/{path.name}" + (f"\t{megabytes(left.size)}" if left.size is not None else "")
+        where = f"{path.parent.name}/{path.name}" + (
+            f"\t{megabytes(left.size)}" if left.size is not None else ""
+        )
         denied = "permission" in left.reason
-        advice = "chmod u+r it, then run backstory capture --once" if denied else None
-        found.append(Finding(CLINE, "look", f"1 not readable: {left.reason}", (where,), advice))
+        todo = "chmod u+r it, then run backstory capture --once" if denied else None
+        found.append(Finding(CLINE, "look", f"1 not readable: {left.reason}", (where,), todo))
     return found
 
 
@@ -173,7 +194,10 @@ def _content(connection: sqlite3.Connection, source: Source) -> list[Finding]:
         refused += [f"{key}/{entry.file}{entry.where}: {entry.value}" for entry in value.refused]
     found = []
     if unknown:
-        kinds = [f"{kind} ({count:,} {'time' if count == 1 else 'times'})" for kind, count in sorted(unknown.items())]
+        kinds = [
+            f"{kind} ({count:,} {'time' if count == 1 else 'times'})"
+            for kind, count in sorted(unknown.items())
+        ]
         what = "1 kind of content was" if len(kinds) == 1 else f"{len(kinds)} kinds of content were"
         pronoun = "is kept as it is" if len(kinds) == 1 else "are kept as they are"
         found.append(Finding(CLINE, "note", f"{what} not known and {pronoun}:", (", ".join(kinds),)))
@@ -201,7 +225,7 @@ def _archive(connection: sqlite3.Connection, archive: Path, refs: Mapping[str, S
     forgotten = stored.forgotten(connection)
     if forgotten:
         what = "1 session was" if forgotten == 1 else f"{forgotten:,} sessions were"
-        found.append(Finding(ARCHIVE, "note", f"{what} forgotten and stay so; backstory ingest ID takes one back"))
+        found.append(
+            Finding(ARCHIVE, "note", f"{what} forgotten and stay so; backstory ingest ID takes one back")
+        )
     return found
-
-

@@ -76,9 +76,7 @@ def is_changed(ref: SessionRef, stored: known.Marks | None) -> bool:
     if stored is None or stored.stale:
         return True
     files = stored.files
-    return any(
-        files.get(name) != (stat.size, stat.mtime_ns, stat.inode) for name, stat in ref.files.items()
-    )
+    return any(files.get(name) != (stat.size, stat.mtime_ns, stat.inode) for name, stat in ref.files.items())
 
 
 def read_one(
@@ -140,7 +138,9 @@ def _gone(
 ) -> int:
     """Mark what left the disk, in roots that could be read; take the mark off what came back."""
     roots = {str(listing.real) for listing in listings if listing.readable}
-    missing = [key for key, entry in stored.items() if key not in refs and not entry.gone and entry.root in roots]
+    missing = [
+        key for key, entry in stored.items() if key not in refs and not entry.gone and entry.root in roots
+    ]
     back = [key for key, entry in stored.items() if key in refs and entry.gone]
     if missing:
         known.mark_gone(connection, source.name, missing, now)

@@ -81,7 +81,9 @@ class Watcher:
         """List every root anew, and note what changed since it was last read."""
         listings = [self.source.look(root) for root in self.source.roots(self.env, self.sessions_dirs)]
         self._forgotten = known.forgotten(self.connection, self.source.name)
-        self.refs = {key: ref for key, ref in merged(self.source, listings).items() if key not in self._forgotten}
+        self.refs = {
+            key: ref for key, ref in merged(self.source, listings).items() if key not in self._forgotten
+        }
         stored = known.marks(self.connection, self.source.name, self.source.reader)
         for key, ref in self.refs.items():
             if is_changed(ref, stored.get(key)) and key not in self._torn:

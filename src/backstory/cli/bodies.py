@@ -31,13 +31,18 @@ def body(scene: Scene, step: Step, *, full: bool = False) -> Iterator[Line]:
     """The lines below a step's row, from the row's text column on; none for what went well, unless `full`."""
     payload = step.payload
     if isinstance(payload, Edit):
-        if step.outcome != "failed" or full:
+        if step.outcome != "failed":
             yield from _changed(scene.view, changed_lines(payload, whole=full), full=full)
+        elif full:
+            yield from _wanted(scene.view, changed_lines(payload, whole=True))
     elif isinstance(payload, Command):
         yield from _output(scene, step, payload, full=full)
     elif full:
-        yield from _block(scene.view, _whole_text(payload))
-    yield from _refusal(scene, step)
+        text = _whole_text(payload)
+        yield from _block(scene.view, text)
+        if step.error is not None and step.error.message in text:
+            return
+    yield from _refusal(scene, step, full=full)
 
 
 def excerpt(lines: list[str], view: View) -> Iterator[Line]:
@@ -86,7 +91,15 @@ def _fate(fate: Fate | None, *, said_more: bool) -> Iterator[Line]:
         yield spans(("has not succeeded since", "failed"))
 
 
-def _refusal(scene: Scene, step: Step) -> Iterator[Line]:
+def _wanted(view: View, lines: list[Changed]) -> Iterator[Line]:
+    """The change of an edit that was not applied, standing back so that nobody takes it for one."""
+    if lines:
+        yield spans(("the change it wanted:", "label"))
+    for line in _changed(view, lines, full=True):
+        yield tuple((text, "label") for text, _ in line)
+
+
+def _refusal(scene: Scene, step: Step, *, full: bool) -> Iterator[Line]:
     """What the user wrote with a denial, or the tool's own words where the row does not say enough."""
     if step.error is None:
         return
@@ -94,7 +107,9 @@ def _refusal(scene: Scene, step: Step) -> Iterator[Line]:
     said = feedback(step)
     if said:
         yield from _prose(scene.view, f'you wrote: "{glyphs.one_line(said)}"')
-    elif kind in ("blocked", "invalid_input") or (kind == "tool" and step.type == "command"):
+    elif full and kind not in ("exit_code", "denied"):
+        yield from _block(scene.view, step.error.message)
+    elif kind == "invalid_input" or (kind == "tool" and step.type == "command"):
         yield from _prose(scene.view, glyphs.one_line(step.error.message))
 
 
@@ -146,7 +161,7 @@ def _whole_text(payload: Any) -> str:
     result = tools.text_of(raw.get("result"))
     if tools.kind(payload.tool_name) == "find" or raw.get("input") is None:
         return result
-    given = raw["input"]
+    given = raw["input"] or ""
     if not isinstance(given, str):
         given = json.dumps(given, ensure_ascii=False, default=str)
-    return f"{given}\n{result}" if result else given
+    return "\n".join(filter(None, (given, result)))

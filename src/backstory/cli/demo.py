@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import click
 
 from .line import spans
 from .options import App, pass_app
-from .words import tilde
+from .words import counted, tilde
 
 
 @click.command("demo", short_help="Load sample sessions into a throw-away archive.")
@@ -20,21 +21,32 @@ from .words import tilde
 def command(app: App, /, home: Path | None) -> None:
     """Load sample sessions into a throw-away archive and say how to look around in it.
 
-    Your own archive is not touched.
+    Your own archive and Cline's own folder are not touched.
 
     \b
     Examples:
       backstory demo
       backstory demo --home ~/backstory-demo
     """
-    from ..demo import load
+    from .. import Archive
+    from ..demo import load, settings
 
-    place = home or Path(tempfile.mkdtemp(prefix="backstory-demo-"))
-    load(place)
     view = app.term.view
+    place = (home or Path(tempfile.mkdtemp(prefix="backstory-demo-"))).absolute()
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    data = place / "cline" / "data"
+    settings(data)
+    count = load(data / "sessions", view.now)
+    # Cline's other variables would point out of the samples.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("CLINE_")}
+    env.pop("BACKSTORY_CLINE_DIR", None)
+    with Archive(place / "archive.db", env={**env, "CLINE_DIR": str(place / "cline")}) as archive:
+        app.sync(archive, ())
     where = view.glyphs.one_line(tilde(str(place), view.home))
-    app.term.write([spans(f"Sample sessions are in {where}. Your own archive is as it was.")])
+    words = f"{counted(count, 'sample session')} in {where}. Your own archive is as it was."
+    app.term.write([spans(words)])
     app.term.hint(
-        f"  export BACKSTORY_HOME={where}",
-        "  backstory sessions --no-sync    then look around; the folder may be deleted at any time",
+        f"  export BACKSTORY_HOME={where} CLINE_DIR={where}/cline",
+        "  backstory",
+        "  then look around; the folder may be deleted at any time",
     )

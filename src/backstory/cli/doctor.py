@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -79,10 +78,8 @@ def command(app: App, /, json_: bool, **options: Any) -> None:
       backstory doctor
       backstory doctor --sessions-dir /mnt/old/sessions
     """
-    from ..capture.doctor import examine
-
     with app.archive({"sync": False}) as archive:
-        findings = examine(archive, sessions_dirs=options["sessions_dirs"], env=os.environ)
+        findings = archive.doctor(options["sessions_dirs"])
     if json_:
         from .documents import findings_json
 

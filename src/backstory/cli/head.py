@@ -91,7 +91,7 @@ def _how(view: View, record: Record, listed: Listed) -> list[Line]:
     totals = record.session.totals
     counts = [counted(totals.turns, "prompt"), counted(totals.steps, "step")]
     if totals.child_steps:
-        counts.append(f"{totals.child_steps:,} of subagents")
+        counts.append(f"{totals.child_steps:,} by subagents")
     failed: list[Line] = []
     if totals.failed:
         failed.append(spans((f"{totals.failed:,} failed", "label")))
@@ -119,8 +119,10 @@ def _span(view: View, session: Session, listed: Listed) -> Line:
     if started is not None:
         day = short_day(started, view.now, view.tz)
         until = "now" if listed.state == "running" else _end(view, started, ended)
+        if until == clock(started, view.tz):
+            until = ""
         parts.append(spans(f"{day} ", (clock(started, view.tz), "label"), f" to {until}" if until else ""))
-    if listed.length is not None:
+    if listed.length:
         parts.append(spans(duration(listed.length)))
     words = STATES.get(listed.state, listed.state)
     if words:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..schema.session import Session
@@ -15,6 +15,9 @@ from .words import counted, duration, relative, size
 
 _SHOWING = re.compile(r"\n*\[Showing lines (\d+)-(\d+) of (\d+)(\+ lines)?\.[^\]]*\]\s*$")
 _FEEDBACK = re.compile(r"<feedback>\s*(.*?)\s*</feedback>", re.DOTALL)
+_LEFT_RUNNING = (
+    "[Command completed with background processes still running; their output is no longer captured]"
+)
 _HOOK = re.compile(r'<hook_context source="(\w+)"')
 
 _NOT_APPLIED = (
@@ -37,6 +40,7 @@ _NOTES = {
     "compaction_summary": "summary in place of what stands above",
     "status": "status",
 }
+_COUNTED_NOTES = ("hook_context", "team_update", "compaction_summary")
 _ROLES = {"assistant": "say", "thinking": "think", "user": "say", "system": "note"}
 
 
@@ -51,12 +55,16 @@ class Row(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What a step is drawn with: the view, its session, what became of failures, the step that runs now."""
+    """What a step is drawn with: the view, its session, what became of failures, the step that runs now.
+
+    `batches` are calls of several items: the time such a call took is that of none of its items.
+    """
 
     view: View
     session: Session
     fates: Mapping[str, Fate]
     running: str | None = None
+    batches: frozenset[str] = frozenset()
 
     def path(self, path: str) -> str:
         """A path as the reader knows it: from the folder of the session."""
@@ -143,14 +151,14 @@ def read_lines(content: str | None) -> tuple[int, str | None]:
         return 0, None
     shown = _SHOWING.search(content)
     body = content[: shown.start()] if shown else content
-    return body.count("\n") + 1, f"{shown[3]}{'+' if shown[4] else ''}" if shown else None
+    return body.count("\n") + 1, f"{int(shown[3]):,}{'+' if shown[4] else ''}" if shown else None
 
 
 def _message(scene: Scene, step: Step, payload: Message) -> Row:
     view, text = scene.view, payload.text
     right: tuple[Line, ...] = ()
     if payload.role == "thinking":
-        return Row("think", spans(view.glyphs.one_line(text)), right=_took(step))
+        return Row("think", spans(view.glyphs.one_line(text)), right=_thought(step))
     if payload.role == "system":
         if "error" in step.flags:
             return Row("note", (), right=(_state(scene, step, "provider error"),), prose=text)
@@ -167,7 +175,9 @@ def _note(view: View, step: Step, text: str) -> str:
     hook = _HOOK.search(text)
     if hook and "hook_context" in step.flags:
         words = f"{words} ({hook[1]})"
-    return f"{words}, {counted(text.count(chr(10)) + 1, 'line')}"
+    if any(flag in step.flags for flag in _COUNTED_NOTES):
+        words = f"{words}, {counted(text.count(chr(10)) + 1, 'line')}"
+    return words
 
 
 def _command(scene: Scene, step: Step, payload: Command) -> Row:
@@ -176,7 +186,7 @@ def _command(scene: Scene, step: Step, payload: Command) -> Row:
     tail = ""
     took: tuple[Line, ...]
     if step.outcome != "failed" and payload.stdout:
-        tail = view.glyphs.one_line(tools.last_line(payload.stdout))
+        tail = view.glyphs.one_line(tools.last_line(payload.stdout.removesuffix(_LEFT_RUNNING)))
     if step.id == scene.running:
         took = (spans(duration(view.now - step.at)),) if step.at is not None else ()
         return Row("run", subject, tail, (spans(("running", "live")), *took))
@@ -188,10 +198,10 @@ def _command(scene: Scene, step: Step, payload: Command) -> Row:
         return Row("run", subject, tail, (spans(("no result recorded", "label")),))
     else:
         state = spans(("exit 0" if payload.exit_code == 0 else "done", "label"))
-    took = _took(step)
-    if took and payload.exit_code is not None:
-        # Exit codes stand one below the other, whatever the commands took.
-        took = (spans(took[0][0][0].rjust(5)),)
+    took = _took(scene, step)
+    if payload.exit_code is not None:
+        # Exit codes stand one below the other, whatever the commands took and where that is not known.
+        took = (spans((took[0][0][0] if took else "").rjust(5)),)
     return Row("run", subject, tail, (state, *(() if step.decision == "rejected" else took)))
 
 
@@ -242,8 +252,7 @@ def _other(scene: Scene, step: Step, payload: Other) -> Row:
     tail, state = glyphs.one_line(said.tail), glyphs.one_line(said.state)
     right: list[Line] = []
     if step.outcome == "failed":
-        if kind == "tool" and step.error and step.error.kind in ("mcp", "tool"):
-            tail = glyphs.one_line(tools.first_line(said.tail or step.error.message))
+        tail = glyphs.one_line(_failed_tail(step, said)) if step.error else tail
         right.append(_failure(scene, step, state or ("failed" if kind != "tool" else "tool error")))
     elif step.outcome == "unknown":
         right.append(_pending(scene, step))
@@ -254,8 +263,15 @@ def _other(scene: Scene, step: Step, payload: Other) -> Row:
     if "provider_run" in step.flags:
         right.append(spans(("run by the provider", "label")))
     if kind in ("tool", "agent") and step.decision != "rejected":
-        right.extend(_took(step))
+        right.extend(_took(scene, step))
     return Row(kind, spans(glyphs.one_line(said.subject)), tail, tuple(right))
+
+
+def _failed_tail(step: Step, said: tools.Said) -> str:
+    """The first words of a tool's error, where its state says no more than that it failed."""
+    if step.error is None or said.state or step.error.kind not in ("mcp", "tool"):
+        return ""
+    return tools.first_line(said.tail or step.error.message)
 
 
 def _pending(scene: Scene, step: Step) -> Line:
@@ -293,7 +309,28 @@ def _state(scene: Scene, step: Step, words: str) -> Line:
     return spans((words, "failing" if fate is not None and fate.failing else "failed"))
 
 
-def _took(step: Step) -> tuple[Line, ...]:
+def _took(scene: Scene, step: Step) -> tuple[Line, ...]:
+    if step.id.rpartition("#")[0] in scene.batches:
+        return ()
     if step.at is None or step.ended_at is None or step.ended_at <= step.at:
         return ()
     return (spans(duration(step.ended_at - step.at)),)
+
+
+def _thought(step: Step) -> tuple[Line, ...]:
+    """Whole seconds of thinking; what is under one is not worth a figure."""
+    if step.at is None or step.ended_at is None or step.ended_at - step.at < 500:
+        return ()
+    took = step.ended_at - step.at
+    return (spans(f"{took / 1000:.0f} s" if took < 10_000 else duration(took)),)
+
+
+def batches(steps: Iterable[Step]) -> frozenset[str]:
+    """The ids of calls of several items."""
+    seen: set[str] = set()
+    found: set[str] = set()
+    for step in steps:
+        call = step.id.rpartition("#")[0]
+        if step.type != "message":
+            (found if call in seen else seen).add(call)
+    return frozenset(found)

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from ..schema.session import Session
+from ..schema.step import ROOT, Message, Step
 from ..store.results import Found, Hit, SessionHits
 from .line import Line, Span, View, beside, cut_line, joined, spans, width
 from .listing import project, title
@@ -19,7 +21,7 @@ from .words import counted, duration, moment, number
 
 SCOPES = ("everything", "prompts", "answers", "commands", "outputs", "files")
 DEFAULT_LIMIT = 10
-PROSE = ("say", "think", "note")
+PROSE = ("say", "you", "think", "note")
 
 
 def draw_found(view: View, found: Found) -> Iterator[Line]:
@@ -68,7 +70,7 @@ def _session(view: View, group: SessionHits) -> Iterator[Line]:
 def _hit(view: View, session: Session, hit: Hit, digits: int) -> Iterator[Line]:
     step = hit.step
     scene = Scene(view, session, {step.id: hit.fate} if hit.fate else {})
-    kind = kind_of(step)
+    kind = _kind(step)
     turn = "" if hit.turn_index is None else str(hit.turn_index)
     start: Line = spans("  ", (turn.rjust(digits), "label"), "  ", (kind.ljust(KIND), "label"))
     if hit.fate is not None and hit.fate.mended_by is not None and step.type == "command":
@@ -82,8 +84,28 @@ def _hit(view: View, session: Session, hit: Hit, digits: int) -> Iterator[Line]:
     if subject:
         subject = cut_line(subject, room // 2, view.glyphs) if view.cut else subject
         subject = (*subject, (f" {view.glyphs.arrow} ", ""))
-    passage = _passage(view, hit, room - width(subject))
+    passage = _passage(view, _shortened(scene, hit), room - width(subject))
     yield beside(view, (*start, *subject, *passage), right)
+
+
+def _kind(step: Step) -> str:
+    """The kind word; what a person typed is told from what the agent said."""
+    if isinstance(step.payload, Message) and step.payload.role == "user":
+        return "you" if step.actor_id == ROOT else "agent"
+    return kind_of(step)
+
+
+def _shortened(scene: Scene, hit: Hit) -> Hit:
+    """A hit in a path, with the path as the rest of the program writes it."""
+    path = getattr(hit.step.payload, "path", None)
+    if hit.part != "in" or path is None or hit.text != path:
+        return hit
+    short = scene.path(path)
+    dropped = len(path) - len(short)
+    if not path.endswith(short):
+        return hit
+    moved = [(max(start - dropped, 0), end - dropped) for start, end in hit.spans if end > dropped]
+    return replace(hit, text=short, spans=tuple(moved))
 
 
 def _mended(view: View, hit: Hit, scene: Scene, start: Line) -> Iterator[Line]:
@@ -134,8 +156,9 @@ def _subject(scene: Scene, hit: Hit) -> Line:
         return ()
     row = row_of(scene, step)
     if step.type in ("edit", "read"):
-        path = scene.path(getattr(step.payload, "path", ""))
-        if hit.part == "in" and _line(scene.view, hit.text) in (path, getattr(step.payload, "path", "")):
+        own = getattr(step.payload, "path", "")
+        path = scene.path(own)
+        if hit.part == "in" and hit.text == own:
             return ()
         extra = row.subject[2:3] if step.type == "read" else ()
         return (*path_spans(scene.view, path), *extra)
@@ -177,10 +200,6 @@ def _piece(view: View, text: str) -> str:
     if not inner:
         return " " if text else ""
     return (" " if text[0].isspace() else "") + inner + (" " if text[-1].isspace() else "")
-
-
-def _line(view: View, text: str) -> str:
-    return view.glyphs.one_line(text)
 
 
 @click.command("search", short_help="Search everything said, run, printed and changed.")

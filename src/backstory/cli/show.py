@@ -13,7 +13,7 @@ from ..store.results import Fate, Listed
 from .head import head
 from .line import Line, View, spans
 from .options import App, json_option, pass_app, reading_options
-from .rows import Scene
+from .rows import Scene, batches
 from .timeline import Choice, Drawing, has_problem, timeline
 
 
@@ -22,7 +22,7 @@ def draw_session(
 ) -> Iterator[Line]:
     """The head of the session, then its turns."""
     choice = choice or Choice()
-    scene = Scene(view, record.session, fates, running_step(record, listed))
+    scene = Scene(view, record.session, fates, running_step(record, listed), batches(record.steps))
     yield from head(view, record, listed)
     if choice.problems and not any(map(has_problem, record.steps)):
         yield ()

@@ -53,13 +53,18 @@ def said(payload: Other) -> Said:
         return Said(_task(given))
     if payload.tool_name.startswith("block:"):
         return Said(payload.tool_name, state="kept as it is")
-    return Said(_called(payload.tool_name, given), tail=first_line(text_of(result)))
+    return Said(_called(payload.tool_name, given), tail=first_line(words_of(result)))
 
 
 def text_of(value: Any) -> str:
-    """The text in a result: plain, inside MCP content, or named by a usual key; else it as JSON."""
-    if value is None:
-        return ""
+    """The text in a result, else the result as JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return words_of(value) or json.dumps(value, ensure_ascii=False, default=str)
+
+
+def words_of(value: Any) -> str:
+    """The text in a result: plain, inside MCP content, or named by a usual key; else nothing."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
@@ -70,7 +75,7 @@ def text_of(value: Any) -> str:
             found = value.get(key)
             if isinstance(found, str) and found:
                 return found
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return ""
 
 
 def first_line(text: str) -> str:

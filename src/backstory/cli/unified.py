@@ -33,7 +33,7 @@ class _Piece(NamedTuple):
 
 def diff(paper: Paper) -> Diff | None:
     """The patch of one file; null where nothing differs. A change that cannot be written is a note."""
-    old, new = _tokens(paper.before), _tokens(paper.now)
+    old, new = _tokens(paper.before, paper.open), _tokens(paper.now, paper.open)
     moved = paper.was != paper.path and paper.before is not None and paper.now is not None
     if paper.before is None and paper.now is None:
         return None
@@ -54,10 +54,12 @@ def diff(paper: Paper) -> Diff | None:
     return Diff((*_header(paper, moved=moved, changed=bool(lines)), *lines), tuple(notes))
 
 
-def _tokens(side: list[Cell] | None) -> list[tuple[Cell, bool]]:
+def _tokens(side: list[Cell] | None, goes_on: bool) -> list[tuple[Cell, bool]]:
     """Lines with whether a line end follows; the empty last cell is the end of the line before it."""
     if not side:
         return []
+    if goes_on:
+        return [(cell, True) for cell in side]
     if side[-1].text == "":
         return [(cell, True) for cell in side[:-1]]
     return [(cell, True) for cell in side[:-1]] + [(side[-1], side[-1].text is None)]

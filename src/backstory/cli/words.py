@@ -68,12 +68,10 @@ def size(value: int) -> str:
 
 
 def duration(ms: int | float) -> str:
-    """`0.8 s`, `48 s`, `31 min`, `1 h 12`, `2 d 3 h`; a whole number of seconds has no decimal."""
+    """`0.8 s`, `48 s`, `31 min`, `1 h 12`, `2 d 3 h`."""
     ms = max(ms, 0)
     if ms < 9950:
-        if 0 < ms < 50:
-            return "<0.1 s"
-        return f"{ms / _SECOND:.1f}".removesuffix(".0") + " s"
+        return "<0.1 s" if ms < 50 else f"{ms / _SECOND:.1f} s"
     if ms < 59.5 * _SECOND:
         return f"{ms / _SECOND:.0f} s"
     if ms < 59.5 * _MINUTE:

@@ -27,7 +27,9 @@ def write(session: Session, sessions_dir: Path) -> None:
     last = _last_write(session)
     for name, document in _documents(session, last).items():
         path = folder / name
-        path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+        path.write_text(
+            json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n"
+        )
         os.utime(path, (last / 1000, last / 1000))
 
 

@@ -32,9 +32,7 @@ def timed_out(command: str, limit: int = 30_000) -> Item:
 
 def went_on(command: str, out: str, log: str) -> Item:
     """A command that was left running; the rest of its output goes to `log`."""
-    return done(
-        _query(command), f"[Command is still running. Output will continue in {log}]\n{out}"
-    )
+    return done(_query(command), f"[Command is still running. Output will continue in {log}]\n{out}")
 
 
 def left_behind(command: str, out: str) -> Item:

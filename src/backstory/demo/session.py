@@ -232,7 +232,9 @@ class Session(Conversation):
     ) -> Iterator[Conversation]:
         """A subagent; the call returns when its conversation ends."""
         call, name = self._call_id(), "spawn_agent"
-        self._add({"type": "tool_use", "id": call, "name": name, "input": {"systemPrompt": system, "task": task}})
+        self._add(
+            {"type": "tool_use", "id": call, "name": name, "input": {"systemPrompt": system, "task": task}}
+        )
         start = self._opened + 40 + 2 * len(self.children)
         talk = self._child(f"agent_{start}_{self.ids.base36(6)}", "subagent", task, start, base, tokens)
         yield talk

@@ -55,6 +55,8 @@ def _by_time(actor: Actor, free: Sequence[Spawn]) -> Spawn | None:
     if actor.started_at is None:
         return None
     earlier = [
-        spawn for spawn in free if spawn.at is not None and spawn.at <= actor.started_at and _fits(actor, spawn)
+        spawn
+        for spawn in free
+        if spawn.at is not None and spawn.at <= actor.started_at and _fits(actor, spawn)
     ]
     return earlier[-1] if earlier else None

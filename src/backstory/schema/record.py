@@ -118,7 +118,10 @@ def assemble(
         actors=tuple(actors),
         turns=_turns(session, turns, steps),
         steps=tuple(steps),
-        calls=tuple(_call(session, actor_id, row, _turn_of_call(actors, turns, turn_of, actor_id, row)) for actor_id, row in calls),
+        calls=tuple(
+            _call(session, actor_id, row, _turn_of_call(actors, turns, turn_of, actor_id, row))
+            for actor_id, row in calls
+        ),
     )
 
 

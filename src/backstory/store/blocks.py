@@ -39,7 +39,9 @@ class Packer:
             self._open, self._size = [], 0
 
 
-def append(connection: sqlite3.Connection, file: int, packed: list[tuple[int, bytes]]) -> list[tuple[int, int]]:
+def append(
+    connection: sqlite3.Connection, file: int, packed: list[tuple[int, bytes]]
+) -> list[tuple[int, int]]:
     """Store blocks of a file; returns for each of them (block number, offset at which it begins).
 
     The first goes into the file's last block while that has room, so that a session followed live is packed
@@ -58,7 +60,9 @@ def append(connection: sqlite3.Connection, file: int, packed: list[tuple[int, by
                 )
                 places.append((last, have))
                 continue
-        cursor = connection.execute("INSERT INTO block (file, size, zstd) VALUES (?, ?, ?)", (file, size, data))
+        cursor = connection.execute(
+            "INSERT INTO block (file, size, zstd) VALUES (?, ?, ?)", (file, size, data)
+        )
         places.append((int(cursor.lastrowid or 0), 0))
     return places
 

@@ -59,7 +59,8 @@ def fates(steps: Sequence[Step]) -> dict[str, Fate]:
 def _fact(step: Step) -> Fact:
     payload = step.payload
     same = exit_code = added = removed = None
-    kind, subject = None, ""
+    kind: str | None = None
+    subject = ""
     if isinstance(payload, Command):
         subject, exit_code = payload.command, payload.exit_code
         same = number("command", payload.command, payload.cwd or "")

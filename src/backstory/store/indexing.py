@@ -15,8 +15,10 @@ PREP = 1
 """Version of the texts; an archive of another version is indexed anew."""
 
 MESSAGE, THINKING, COMMAND, CODE, INPUT = 16_000, 4_000, 2_000, 1_500, 600
-HEAD, TAIL = 300, 1_200
-READ_HEAD, READ_TAIL = 300, 500
+HEAD, TAIL = 200, 400
+FAILED_HEAD, FAILED_TAIL = 400, 1_200
+"""Of a failed command more is kept: errors are what people look for."""
+READ_HEAD, READ_TAIL = 200, 200
 
 _ansi = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
 _cjk = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
@@ -29,7 +31,8 @@ def texts(payload: Payload, error: StepError | None) -> tuple[str, str]:
         names = " ".join(item.name for item in payload.attachments if item.name)
         given, came = payload.text[:limit] + (" " + names if names else ""), ""
     elif isinstance(payload, Command):
-        given, came = payload.command[:COMMAND], ends(payload.stdout or "", HEAD, TAIL)
+        head, tail = (HEAD, TAIL) if error is None else (FAILED_HEAD, FAILED_TAIL)
+        given, came = payload.command[:COMMAND], ends(payload.stdout or "", head, tail)
     elif isinstance(payload, Read):
         given, came = payload.path, ends(payload.content or "", READ_HEAD, READ_TAIL)
     elif isinstance(payload, Edit):

@@ -40,7 +40,9 @@ def marks(connection: sqlite3.Connection, source: str, reader: int) -> dict[str,
     return found
 
 
-def files(connection: sqlite3.Connection, source: str, session_id: str) -> tuple[int | None, dict[str, KnownFile]]:
+def files(
+    connection: sqlite3.Connection, source: str, session_id: str
+) -> tuple[int | None, dict[str, KnownFile]]:
     """The generation of a session and what a reader needs to go on with its files; null for a new one."""
     found = connection.execute(
         "SELECT n, generation FROM session WHERE source = ? AND id = ?", (source, session_id)

@@ -110,9 +110,7 @@ def _listed(connection: sqlite3.Connection, row: sqlite3.Row, now: int, shorts: 
     short = short_id(row["id"])
     last = None
     if row["step_id"] is not None:
-        last = Brief(
-            row["step_id"], row["type"], row["kind"], row["subject"], row["outcome"], row["step_at"]
-        )
+        last = Brief(row["step_id"], row["type"], row["kind"], row["subject"], row["outcome"], row["step_at"])
     return Listed(
         session=replace(_session(connection, row), manifest=None),
         short_id=short if shorts.get(short, 0) < 2 else row["id"],
@@ -136,7 +134,8 @@ def _session(connection: sqlite3.Connection, row: sqlite3.Row) -> Session:
     parts = [
         _fidelity.decode(data)
         for (data,) in connection.execute(
-            "SELECT fidelity FROM file_state JOIN file ON file.n = file_state.file WHERE session = ?", (row["n"],)
+            "SELECT fidelity FROM file_state JOIN file ON file.n = file_state.file WHERE session = ?",
+            (row["n"],),
         )
     ]
     return replace(
@@ -190,13 +189,13 @@ def _placed(connection: sqlite3.Connection, session: int, superseded: bool) -> l
 
 def _calls(connection: sqlite3.Connection, session: int) -> list[tuple[str, CallRow]]:
     found = []
-    for values in connection.execute(
+    for actor, *values, words in connection.execute(
         "SELECT file.actor, key, message_id, msg, fresh, cache_read, cache_write, output, at, turn, route, model,"
         " nano, flags FROM call JOIN file ON file.n = call.file WHERE file.session = ? ORDER BY call.file, msg",
         (session,),
     ):
-        flags = tuple(values[13].split(" ")) if values[13] else ()
-        found.append((values[0], CallRow(*values[1:13], flags)))
+        fields = (*values, tuple(words.split(" ")) if words else ())
+        found.append((actor, CallRow(*fields)))
     return found
 
 
@@ -215,7 +214,11 @@ def resolve(connection: sqlite3.Connection, text: str) -> str:
         return text
     for fits in (
         [session_id for session_id in ids if short_id(session_id) == text],
-        [session_id for session_id in ids if short_id(session_id).startswith(text) or session_id.startswith(text)],
+        [
+            session_id
+            for session_id in ids
+            if short_id(session_id).startswith(text) or session_id.startswith(text)
+        ],
     ):
         if len(fits) == 1:
             return fits[0]

@@ -109,12 +109,15 @@ def _places(
     where, values = which.where()
     plain = scope == "everything" and where == "1"
     joined = (
-        "" if plain else
-        " JOIN step ON step.n = doc.rowid / 2 JOIN file ON file.n = step.file"
+        ""
+        if plain
+        else " JOIN step ON step.n = doc.rowid / 2 JOIN file ON file.n = step.file"
         " JOIN session ON session.n = file.session"
     )
     condition = "1" if plain else f"{_SCOPES[scope]} AND {where}"
-    sql = f"SELECT doc.rowid FROM doc{joined} WHERE doc MATCH ? AND {condition} ORDER BY doc.rowid DESC LIMIT ?"
+    sql = (
+        f"SELECT doc.rowid FROM doc{joined} WHERE doc MATCH ? AND {condition} ORDER BY doc.rowid DESC LIMIT ?"
+    )
     rowids = [row[0] for row in connection.execute(sql, [expression, *values, NEWEST + 1])]
     newest = NEWEST if len(rowids) > NEWEST else None
     if not rowids:
@@ -172,7 +175,8 @@ def _session_hits(
     ids = {
         n: step_id
         for n, step_id in (
-            connection.execute("SELECT n, id FROM step WHERE n = ?", (place.n,)).fetchone() for place in places
+            connection.execute("SELECT n, id FROM step WHERE n = ?", (place.n,)).fetchone()
+            for place in places
         )
     }
     steps = {step.id: step for step in record.steps}

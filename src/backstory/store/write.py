@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+
 import msgspec
 import zstandard
 from msgspec import Struct, field
@@ -98,7 +99,9 @@ def _stored(connection: sqlite3.Connection, reading: Reading, file: FileReading)
     return stored
 
 
-def _draft_file(connection: sqlite3.Connection, file: FileReading, stored: dict[str, StoredStep]) -> FileDraft:
+def _draft_file(
+    connection: sqlite3.Connection, file: FileReading, stored: dict[str, StoredStep]
+) -> FileDraft:
     packer = blocks.Packer()
     reader = blocks.BlockReader(connection)
     drafts = FileDraft(file, None)  # type: ignore[arg-type]
@@ -167,7 +170,8 @@ def write(
     """
     with transaction(connection):
         found = connection.execute(
-            "SELECT n, generation FROM session WHERE source = ? AND id = ?", (reading.ref.source, reading.ref.id)
+            "SELECT n, generation FROM session WHERE source = ? AND id = ?",
+            (reading.ref.source, reading.ref.id),
         ).fetchone()
         if (found[1] if found else None) != generation:
             raise Moved
@@ -268,7 +272,9 @@ def _file_row(connection: sqlite3.Connection, session: int, one: FileDraft) -> i
 def _turns(connection: sqlite3.Connection, file: int, one: FileDraft) -> dict[str | None, int]:
     """Write the turns of a file; returns the numbers of all of them by id."""
     if not one.reading.add_only:
-        connection.execute("UPDATE turn SET superseded = 1 WHERE file = ? AND msg >= ?", (file, one.reading.since))
+        connection.execute(
+            "UPDATE turn SET superseded = 1 WHERE file = ? AND msg >= ?", (file, one.reading.since)
+        )
     connection.executemany(
         "INSERT INTO turn (file, id, msg, mode, at, first_reply_at, quiet) VALUES (?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (file, id) DO UPDATE SET msg = excluded.msg, mode = excluded.mode, at = excluded.at,"
@@ -295,7 +301,9 @@ def _rename(connection: sqlite3.Connection, file: int, old: StoredStep) -> None:
 
 def _calls(connection: sqlite3.Connection, file: int, one: FileDraft) -> None:
     if not one.reading.add_only:
-        connection.execute("UPDATE call SET superseded = 1 WHERE file = ? AND msg >= ?", (file, one.reading.since))
+        connection.execute(
+            "UPDATE call SET superseded = 1 WHERE file = ? AND msg >= ?", (file, one.reading.since)
+        )
     connection.executemany(
         "INSERT INTO call (file, key, message_id, msg, at, turn, route, model, fresh, cache_read, cache_write,"
         " output, nano, flags) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -398,5 +406,6 @@ def _link(connection: sqlite3.Connection, session: int) -> None:
         spawns.append(Spawn(step_id, actor, tool or "", task, at))
     for actor in link(actors, spawns):
         connection.execute(
-            "UPDATE file SET parent_step = ? WHERE session = ? AND actor = ?", (actor.parent_step_id, session, actor.id)
+            "UPDATE file SET parent_step = ? WHERE session = ? AND actor = ?",
+            (actor.parent_step_id, session, actor.id),
         )

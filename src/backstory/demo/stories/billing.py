@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from ..models import QWEN, SONNET
 from ..moments import Moments
 from ..project import Project
-from ..results import compact
 from ..session import Session
 from ..texts import output
 
@@ -30,7 +29,7 @@ def _twice(moments: Moments) -> Session:
         project=Project("billing-worker"),
         model=SONNET,
         surface="vscode",
-        base=38_000,
+        base=62_800,
     )
     _look(story)
     _reproduce(story)
@@ -41,7 +40,9 @@ def _twice(moments: Moments) -> Session:
 
 def _look(story: Session) -> None:
     story.at("10:32:09").prompt("Why does the invoice job run twice on the last day of the month?")
-    story.think("Either two timers, or one timer and something that starts the job again. I look for who adds it.")
+    story.think(
+        "Either two timers, or one timer and something that starts the job again. I look for who adds it."
+    )
     story.find(r'add\("invoice"')
     story.read(WORKER, SCHEDULE, INVOICE)
     history = output("billing-worker", "history of the job")
@@ -64,7 +65,9 @@ def _reproduce(story: Session) -> None:
     story.read("test/queue.test.ts")
     story.create(test, _CLOCK_TEST)
     story.run(command, output("billing-worker", "clock test fails"), 1, took=2.2)
-    story.think("It fails for the right reason: catchUp asks whether today is the day, and not whether it is time yet.")
+    story.think(
+        "It fails for the right reason: catchUp asks whether today is the day, and not whether it is time yet."
+    )
     story.read(f"{SCHEDULE}:18-26")
     story.edit(
         SCHEDULE,
@@ -98,7 +101,10 @@ def _mend(story: Session) -> None:
     story.tool("ask_question", question, "Yes, for a day", took=41)
     story.create("src/jobs/due.ts", _DUE)
     story.edit(
-        SCHEDULE, "export function every(cron: string, run", "export function every(cron: Schedule, run", took=0.3
+        SCHEDULE,
+        "export function every(cron: string, run",
+        "export function every(cron: Schedule, run",
+        took=0.3,
     )
     story.run(command, output("billing-worker", "types fail"), 2, took=5.4)
     cron = 'every("55 23 28-31 * *", () => queue.add("invoice", { month: new Date().getMonth() }));'
@@ -131,7 +137,7 @@ def _own_process(moments: Moments) -> Iterator[Session]:
         model=SONNET,
         surface="vscode",
         branch="queue-process",
-        base=52_000,
+        base=84_100,
     )
     story.at("08:20:17").prompt("Split the queue into its own process", "plan")
     story.think("Jobs live in the memory of the worker. A second process needs a way to hand jobs over.")
@@ -144,25 +150,35 @@ def _own_process(moments: Moments) -> Iterator[Session]:
     )
     story.at("08:27:40").prompt("go")
     story.create("src/queue/process.ts", _PROCESS)
-    story.edit(WORKER, "const queue = new MemoryQueue();", 'const queue = connect(process.env.QUEUE ?? "queue.sock");')
+    story.edit(
+        WORKER,
+        "const queue = new MemoryQueue();",
+        'const queue = connect(process.env.QUEUE ?? "queue.sock");',
+    )
     story.run("npm test -- queue", output("billing-worker", "queue passes"), took=1.9)
-    story.edit("package.json", '    "test": "vitest run",', '    "queue": "tsx src/queue/process.ts",\n    "test": "vitest run",')
+    story.edit(
+        "package.json",
+        '    "test": "vitest run",',
+        '    "queue": "tsx src/queue/process.ts",\n    "test": "vitest run",',
+    )
     story.run("npm run queue -- --check", "queue.sock is free\n", took=0.9)
 
     fork = story.fork("m9lz0", "08:42:31")
     _inline(fork)
 
     story.at("09:27:44").injected("[TASK RESUMPTION] Please continue where you left off.")
-    story.at("09:28:20").edit(WORKER, 'import { MemoryQueue } from "./queue/local";', 'import { connect } from "./queue/process";')
-    story.at("09:28:51").edit(
-        "src/queue/index.ts", "  run(): Promise<void>;", "  run(): Promise<void>;\n  close(): Promise<void>;"
-    )
+    queue, run = "src/queue/index.ts", "  run(): Promise<void>;"
+    story.at("09:28:20").edit(queue, "  start(): Promise<void>;", "  start(): Promise<void>;\n  close(): Promise<void>;")
+    story.at("09:28:51").edit(queue, run, f"{run}\n  close(): Promise<void>;")
     yield story.end("cancelled", "09:31:05")
     yield fork
 
 
 def _inline(fork: Session) -> None:
-    fork.at("08:44:10").prompt("Keep it in the worker when QUEUE is inline, so that tests need no second process.")
+    fork.meter.context += 31_100  # The person has opened more files; the extension sends their text along.
+    fork.at("08:44:10").prompt(
+        "Keep it in the worker when QUEUE is inline, so that tests need no second process."
+    )
     fork.edit(
         "test/queue.test.ts",
         'import { MemoryQueue } from "../src/queue/memory";',
@@ -170,12 +186,12 @@ def _inline(fork: Session) -> None:
     )
     fork.create("src/queue/open.ts", _OPEN)
     fork.run("npm test -- queue", output("billing-worker", "queue passes"), took=1.8)
-    fork.edit(
-        WORKER, 'connect(process.env.QUEUE ?? "queue.sock")', 'open(process.env.QUEUE ?? "inline")'
-    )
+    fork.edit(WORKER, 'connect(process.env.QUEUE ?? "queue.sock")', 'open(process.env.QUEUE ?? "inline")')
     fork.run("npm run typecheck", output("billing-worker", "types pass"), took=5.0)
     fork.run("npm test", output("billing-worker", "all pass"), took=8.1)
-    fork.at("09:01:20").say("`QUEUE=inline` keeps the queue in the worker, and is the default until you say otherwise.")
+    fork.at("09:01:20").say(
+        "`QUEUE=inline` keeps the queue in the worker, and is the default until you say otherwise."
+    )
     fork.end("completed", "09:02:12")
 
 
@@ -188,7 +204,7 @@ def _retries(moments: Moments) -> Session:
         project=Project("billing-worker"),
         model=SONNET,
         interactive=False,
-        base=5_500,
+        base=18_300,
     )
     story.at("09:09:44").prompt("Add retries to the webhook sender")
     story.run("npm run worker", output("billing-worker", "worker refused"), 1, took=3.4)
@@ -213,8 +229,15 @@ def _where_to_queue(moments: Moments) -> Session:
     )
     story.tool("fetch_web_content", asked, [{"query": url, "result": page, "success": True}], took=1.3)
     broken = "https://docs.example.org/redis/streams"
-    error = {"query": broken, "result": "", "error": "Error fetching web content: HTTP 404: Not Found", "success": False}
-    story.tool("fetch_web_content", {"requests": [{"url": broken, "prompt": "Delivery guarantees?"}]}, [error])
+    error = {
+        "query": broken,
+        "result": "",
+        "error": "Error fetching web content: HTTP 404: Not Found",
+        "success": False,
+    }
+    story.tool(
+        "fetch_web_content", {"requests": [{"url": broken, "prompt": "Delivery guarantees?"}]}, [error]
+    )
     story.at("-27d 11:01:30").say(
         "Postgres, for now: one thing less to run, and the volume is far below what it can take. `SKIP LOCKED` gives "
         "each worker rows of its own, and a job is gone only when the invoice is in the same transaction."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ..models import CODEX, DEEPSEEK, GLM, SONNET
 from ..moments import Moments, iso
@@ -30,7 +29,7 @@ def _sortable(moments: Moments) -> Session:
     """p81zd: several files in one patch, a patch that does not fit, and two failures that stay."""
     project = Project("web-console")
     story = Session(
-        moments, "p81zd", "10:18:40", project=project, model=CODEX, branch="sortable-table", base=14_500
+        moments, "p81zd", "10:18:40", project=project, model=CODEX, branch="sortable-table", base=81_700
     )
     story.at("10:19:02").prompt("Make the session table sortable by any column", "plan")
     story.find("byName")
@@ -86,7 +85,7 @@ def _pictures(moments: Moments) -> Session:
     """klx20: a screenshot, files named in VS Code on Windows, and a block that no reader knows."""
     project = Project("web-console", "C:\\work")
     story = Session(
-        moments, "klx20", "-5d 14:11:08", project=project, model=SONNET, surface="vscode", base=13_000
+        moments, "klx20", "-5d 14:11:08", project=project, model=SONNET, surface="vscode", base=20_800
     )
     css = project.files["src/header.css"]
     screenshot = {"type": "image", "data": PIXEL, "mediaType": "image/png"}
@@ -96,7 +95,9 @@ def _pictures(moments: Moments) -> Session:
         "<workspace_diagnostics>\nNo errors or warnings detected.\n</workspace_diagnostics>",
         blocks=[screenshot, story.file("src/Header.tsx")],
     )
-    story.think("The mark hangs six pixels low because of its margin; the row should centre its items instead.")
+    story.think(
+        "The mark hangs six pixels low because of its margin; the row should centre its items instead."
+    )
     story.edit(
         "src/header.css",
         "  height: 48px;\n}\n\n.header .mark {\n  margin-top: 6px;\n}\n",
@@ -106,14 +107,18 @@ def _pictures(moments: Moments) -> Session:
     seen = [{"type": "text", "text": "Successfully read image"}, screenshot]
     story.tool("read_files", {"files": [{"path": shot}]}, [{"query": shot, "result": seen, "success": True}])
     story.say("The row centres its items now, and the margin is gone.")
-    story.block({"type": "media", "media": {"mediaType": "image/png", "data": PIXEL, "title": "header after"}})
+    story.block(
+        {"type": "media", "media": {"mediaType": "image/png", "data": PIXEL, "title": "header after"}}
+    )
     story.at("-5d 14:15:30").prompt("", blocks=[screenshot])
     story.at("-5d 14:15:44").say("That is the dark scheme: the same rule holds there.")
     story.at("-5d 14:17:02").prompt(
         '<explicit_instructions type="new_rule">\nWrite the rule into .clinerules.\n</explicit_instructions>\n'
         "Rows centre their items; no margins for alignment."
     )
-    story.create(".clinerules/layout.md", "# Layout\n\nRows centre their items. Margins are for space, not to align.\n")
+    story.create(
+        ".clinerules/layout.md", "# Layout\n\nRows centre their items. Margins are for space, not to align.\n"
+    )
     story.at("-5d 14:17:40").say("The rule is in `.clinerules/layout.md`.")
     return story.end("completed", "-5d 14:18:10")
 
@@ -122,7 +127,9 @@ def _scripts(moments: Moments) -> Session:
     """08nb3: Chinese and Hebrew, and characters that turn the direction around."""
     project = Project("web-console")
     story = Session(moments, "08nb3", "-2d 09:30:02", project=project, model=DEEPSEEK, branch="i18n")
-    story.at("-2d 09:30:40").prompt("把会话列表翻译成中文和希伯来文 (עברית)，并检查占位符 — 表头不要超过 12 个字符 👋")
+    story.at("-2d 09:30:40").prompt(
+        "把会话列表翻译成中文和希伯来文 (עברית)，并检查占位符 — 表头不要超过 12 个字符 👋"
+    )
     story.think("先看英文的文本，再逐条翻译；占位符 {when} 和 {amount} 必须保留。")
     story.read("locales/en.json")
     story.create("locales/zh.json", _ZH)
@@ -152,11 +159,14 @@ def _team(moments: Moments) -> Session:
         model=SONNET,
         interactive=False,
         typed=f'<user_command slash="team">{prompt}</user_command>',
-        base=12_000,
+        base=20_600,
     )
     story.at("-3d 10:14:24").prompt(prompt)
     story.find("export function to")
-    roles = {"tester": "You write tests for exporters.", "reader": "You read exporters and report their gaps."}
+    roles = {
+        "tester": "You write tests for exporters.",
+        "reader": "You read exporters and report their gaps.",
+    }
     with story.together():
         story.say("Two teammates: one writes the tests, one reads for gaps.")
         for name, role in roles.items():
@@ -184,10 +194,14 @@ def _runs(story: Session) -> None:
             tester.read("src/export/csv.ts", "src/export/json.ts", "src/export/markdown.ts")
             for name in ("csv", "json", "markdown"):
                 tester.create(f"test/export/{name}.test.ts", _EXPORT_TEST.replace("NAME", name))
-            tester.say("Three files, 15 tests. The one for a comma in CSV documents the fault and expects it.")
+            tester.say(
+                "Three files, 15 tests. The one for a comma in CSV documents the fault and expects it."
+            )
         with story.teammate("reader", gaps, waited_for=False) as reader:
             reader.find(r"join\(")
-            reader.say("CSV joins with commas and quotes nothing. Markdown does not escape `|`. JSON is sound.")
+            reader.say(
+                "CSV joins with commas and quotes nothing. Markdown does not escape `|`. JSON is sound."
+            )
     run = {
         "id": "run_00001",
         "agentId": "reader",

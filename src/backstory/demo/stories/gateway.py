@@ -24,13 +24,11 @@ def _release(moments: Moments) -> Session:
     project = Project("api-gateway")
     project.files["package.json"] = project.files["package.json"].replace("2.7.0", "2.6.3")
     project.files["CHANGELOG.md"] = "# Changelog\n\n## Unreleased\n\n## 2.6.3\n\n- Faster start.\n"
-    story = Session(moments, "m3q7e", "10:03:06", project=project, model=SONNET, base=22_300)
+    story = Session(moments, "m3q7e", "10:03:06", project=project, model=SONNET, base=37_500)
     story.at("10:03:21").prompt("/release")
     skill = output("api-gateway", "skill release")
-    story.say("I follow the release skill.").tool("skills", {"skill": "release"}, skill, took=0.02)
-    story.run(
-        "git log --oneline v2.6.3..HEAD", output("api-gateway", "log since tag"), took=0.1
-    )
+    story.tool("skills", {"skill": "release"}, skill, took=0.02)
+    story.run("git log --oneline v2.6.3..HEAD", output("api-gateway", "log since tag"), took=0.1)
     with story.together():
         story.edit("package.json", '"version": "2.6.3"', '"version": "2.7.0"')
         story.edit(
@@ -42,7 +40,6 @@ def _release(moments: Moments) -> Session:
     story.run("npm test", output("api-gateway", "release tests"), took=44)
     no = refused(REJECTED)
     push, publish = "git tag v2.7.0 && git push origin v2.7.0", "npm publish"
-    story.say("The suite passes. I tag and push.")
     story.at("10:06:20").tool("run_commands", {"commands": [push]}, no, took=9, error=True)
     story.at("10:06:40").tool("run_commands", {"commands": [publish]}, no, took=4, error=True)
     story.at("10:07:02").say(
@@ -59,7 +56,6 @@ def _old_config(moments: Moments) -> Session:
     story.at("-1d 20:09:05").prompt(
         "Find every place that still reads the old config file. Use two subagents, one for src, one for the rest."
     )
-    story.think("loadLegacyConfig is the only reader. A first search shows how many callers there are.")
     story.find("loadLegacyConfig")
     with story.together():
         story.say("Five callers. Two subagents look at what each of them takes from the file.")
@@ -67,7 +63,9 @@ def _old_config(moments: Moments) -> Session:
         with story.agent("list what src/ takes from the old config", system) as one:
             one.find(r"limits|config\.port")
             one.read("src/boot.ts", "src/jobs/drain.ts", "src/ws/upgrade.ts")
-            one.say("boot.ts takes the port. drain.ts takes the names of the tenants. upgrade.ts takes `limit.ws`.")
+            one.say(
+                "boot.ts takes the port. drain.ts takes the names of the tenants. upgrade.ts takes `limit.ws`."
+            )
         with story.agent("list what scripts/ and test/ take from the old config", system) as two:
             two.find("legacy")
             two.read("scripts/warm.ts", "test/e2e/health.test.ts")
@@ -93,10 +91,10 @@ def _tests_in_ci(moments: Moments) -> Session:
     """c4t0p: weeks ago, tests that failed for want of Redis, until Compose was told to wait for it."""
     project = Project("api-gateway")
     project.files["package.json"] = project.files["package.json"].replace("2.7.0", "2.6.3")
-    redis = "  redis:\n    image: redis:7\n    ports: [\"6379:6379\"]\n"
+    redis = '  redis:\n    image: redis:7\n    ports: ["6379:6379"]\n'
     project.files["compose.yaml"] = f"services:\n{redis}"
     story = Session(
-        moments, "c4t0p", "-18d 13:02:11", project=project, model=SONNET, branch="ci/e2e", base=36_000
+        moments, "c4t0p", "-18d 13:02:11", project=project, model=SONNET, branch="ci/e2e", base=41_200
     )
     command = "docker compose up -d redis && npm run e2e"
 
@@ -110,19 +108,21 @@ def _tests_in_ci(moments: Moments) -> Session:
     )
 
     story.at("-18d 13:09:12").prompt("Can you see it without CI?")
-    story.say("Yes: without that container.")
-    story.run("docker stop redis-dev && npm run e2e", output("api-gateway", "e2e fails"), 1, took=6.8)
+    story.say("Yes: without that container.").run("docker stop redis-dev", "redis-dev\n", took=1.4)
+    story.run("npm run e2e", output("api-gateway", "e2e fails"), 1, took=5.2)
     story.say("The same seven tests as in CI, with the same `ECONNREFUSED`.")
 
     story.at("-18d 15:52:05").prompt("Then let the tests bring their own Redis, here and in CI.")
     story.run(command, output("api-gateway", "compose fails"), 1, took=4.1)
-    story.think("Started is not ready. The first six tests ran before Redis listened; a health check is missing.")
+    story.think(
+        "Started is not ready. The first six tests ran before Redis listened; a health check is missing."
+    )
     with story.together():
         story.edit(
             "compose.yaml",
             '    ports: ["6379:6379"]\n',
             '    ports: ["6379:6379"]\n    healthcheck:\n      test: [CMD, redis-cli, ping]\n      interval: 1s\n'
-            "      retries: 20\n    # Wait for it: docker compose up --wait\n    restart: \"no\"\n",
+            '      retries: 20\n    # Wait for it: docker compose up --wait\n    restart: "no"\n',
         )
         story.edit(
             "package.json",
@@ -136,8 +136,11 @@ def _tests_in_ci(moments: Moments) -> Session:
 
     story.at("-18d 16:17:20").prompt("And the workflow?")
     story.edit(
-        ".github/workflows/ci.yaml", "      - run: npm run e2e", "      - run: npm run e2e\n        timeout-minutes: 5"
+        ".github/workflows/ci.yaml",
+        "      - run: npm run e2e",
+        "      - run: npm run e2e\n        timeout-minutes: 5",
     )
+    story.run("npm run e2e", output("api-gateway", "compose passes"), took=4.4)
     story.at("-18d 16:19:40").say(
         "`npm run e2e` starts Redis by itself now, so the workflow needs nothing but a limit of five minutes."
     )
@@ -156,7 +159,7 @@ def _imported(moments: Moments) -> Session:
         model=SONNET,
         surface="desktop",
         title="Draft the migration from the session that ran in the terminal",
-        base=54_000,
+        base=37_900,
         tokens=counts,
     )
     facts = story.facts
@@ -185,7 +188,9 @@ def _imported(moments: Moments) -> Session:
     story.at("-3d 15:39:10").prompt("Write the first two steps as migrations.", checkpoint=None)
     story.create("migrations/0007_limits.sql", _TABLE)
     story.create("migrations/0008_copy_limits.ts", _COPY)
-    story.at("-3d 15:47:20").say("Both are there. 0008 leaves rows alone that exist already, so it can run twice.")
+    story.at("-3d 15:47:20").say(
+        "Both are there. 0008 leaves rows alone that exist already, so it can run twice."
+    )
     return story.end("completed", "-3d 15:48:05")
 
 

@@ -75,7 +75,7 @@ def _two_pages() -> tuple[dict[str, object], list[object]]:
 def _cold_start(moments: Moments) -> Session:
     """hnrzu: measured, halved, and one long measurement that Cline gave up on."""
     project = Project("hello-service")
-    story = Session(moments, "hnrzu", "-1d 15:50:20", project=project, model=SONNET, base=17_300)
+    story = Session(moments, "hnrzu", "-1d 15:50:20", project=project, model=SONNET, base=13_800)
     story.at("-1d 15:50:41").prompt("Profile the cold start and cut it in half")
     story.run("python bench.py --starts 3", output("hello-service", "cold start"), took=6.1)
     importing = "python -X importtime -m service --check 2>&1 | sort -k2 | tail -4"
@@ -86,12 +86,12 @@ def _cold_start(moments: Moments) -> Session:
     story.run_all({start: left_behind(start, "hello\n")}, took=2.3)
     story.edit(
         "service/app.py",
-        'import json\nimport time\n\nimport pandas\nfrom jinja2 import Environment, FileSystemLoader\n\n'
+        "import json\nimport time\n\nimport pandas\nfrom jinja2 import Environment, FileSystemLoader\n\n"
         'from service.rules import load_rules\n\nTEMPLATES = Environment(loader=FileSystemLoader("templates"))\n'
         'RULES = load_rules("rules/*.yaml")\nSTARTED = time.monotonic()\n\n\ndef greet(name: str) -> str:\n'
         '    """The greeting for a name, by the first rule that fits."""\n'
         "    rule = next(rule for rule in RULES if rule.fits(name))\n",
-        'import json\nimport time\nfrom functools import cache\n\nfrom jinja2 import Environment, FileSystemLoader\n\n'
+        "import json\nimport time\nfrom functools import cache\n\nfrom jinja2 import Environment, FileSystemLoader\n\n"
         'from service.rules import Rule, load_rules\n\nTEMPLATES = Environment(loader=FileSystemLoader("templates"))\n'
         "STARTED = time.monotonic()\n\n\n@cache\ndef rules() -> tuple[Rule, ...]:\n"
         '    """Read when the first name is greeted, and kept."""\n    return load_rules("rules/*.yaml")\n\n\n'
@@ -100,7 +100,7 @@ def _cold_start(moments: Moments) -> Session:
     )
     story.edit(
         "service/app.py",
-        '    frame = pandas.read_csv(path)\n',
+        "    frame = pandas.read_csv(path)\n",
         "    import pandas  # Takes 0.9 s, and only this report needs it.\n\n    frame = pandas.read_csv(path)\n",
     )
     story.run("python -m pytest -q", output("hello-service", "tests"), took=3.3)

@@ -49,7 +49,9 @@ class Policy(Struct, frozen=True):
     session: Any
     settings: Settings
 
-    def decide(self, tool: str, error: ErrorKind | None, finished: bool) -> tuple[Decision, DecisionSource | None]:
+    def decide(
+        self, tool: str, error: ErrorKind | None, finished: bool
+    ) -> tuple[Decision, DecisionSource | None]:
         """The decision on a call of `tool`. A call that has no result yet is only `auto`, or still open."""
         if error in ("denied", "blocked"):
             return "rejected", "denial"

@@ -71,7 +71,8 @@ def _nano(state: State, file: str, where: str, value: Any) -> int | None:
         return None
     plain = isinstance(value, int | float) and not isinstance(value, bool)
     if plain and math.isfinite(value) and 0 <= value <= MAX_DOLLARS:
-        return round(value * 1e9)
+        nano: int = round(value * 1e9)
+        return nano
     state.refuse(file, where, str(value))
     return None
 

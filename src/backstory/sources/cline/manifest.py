@@ -81,7 +81,9 @@ def compaction(value: dict[str, Any] | None) -> Compaction | None:
             summary = _text(meta.get("summary"))
             break
     kept = len(messages) - (1 if summary is not None else 0)
-    return Compaction(_int(value.get("source_message_count")), kept, summary, epoch_ms(value.get("updated_at")))
+    return Compaction(
+        _int(value.get("source_message_count")), kept, summary, epoch_ms(value.get("updated_at"))
+    )
 
 
 def _title(recorded: str | None, typed: str) -> str | None:
@@ -100,7 +102,9 @@ def _imported(meta: dict[str, Any], origin: dict[str, Any]) -> Imported | None:
     record = _dict(meta.get("importedFrom"))
     if record:
         return Imported(
-            _text(record.get("tool")), _text(record.get("sourceSessionId")), epoch_ms(record.get("importedAt"))
+            _text(record.get("tool")),
+            _text(record.get("sourceSessionId")),
+            epoch_ms(record.get("importedAt")),
         )
     if origin.get("mode") == "import":
         return Imported(_text(origin.get("trigger")))
@@ -117,7 +121,10 @@ def _checkpoints(value: dict[str, Any]) -> tuple[Checkpoint, ...]:
         if ref:
             found.append(
                 Checkpoint(
-                    ref, _text(point.get("kind")), _int(point.get("runCount")), epoch_ms(point.get("createdAt"))
+                    ref,
+                    _text(point.get("kind")),
+                    _int(point.get("runCount")),
+                    epoch_ms(point.get("createdAt")),
                 )
             )
     return tuple(found)

@@ -39,8 +39,8 @@ def pair(queries: Sequence[str], results: Sequence[ItemResult]) -> list[Pair]:
     open_items = [index for index in range(len(queries)) if index not in taken]
     pairs = {index: Pair(index, result) for index, result in taken.items()}
     for index in open_items:
-        result = index if index in free else (free[0] if free else None)
-        if result is not None:
-            free.remove(result)
-        pairs[index] = Pair(index, result, by_position=result is not None)
+        taken_by = index if index in free else (free[0] if free else None)
+        if taken_by is not None:
+            free.remove(taken_by)
+        pairs[index] = Pair(index, taken_by, by_position=taken_by is not None)
     return [pairs[index] for index in range(len(queries))] + [Pair(None, index, True) for index in free]

@@ -47,7 +47,9 @@ def sections(text: str) -> list[Section]:
     """The files of a patch, in order; empty when there is none."""
     found: list[Section] = []
     for line in _between_marks(text):
-        head = next(((line[len(mark) :].strip(), kind) for mark, kind in _HEADS if line.startswith(mark)), None)
+        head = next(
+            ((line[len(mark) :].strip(), kind) for mark, kind in _HEADS if line.startswith(mark)), None
+        )
         if head is not None:
             found.append(Section(head[0], head[1], None, []))
         elif line.startswith(_MOVE) and found and found[-1].operation == "patch":
@@ -86,5 +88,7 @@ def changed_lines(old: str, new: str) -> tuple[int, int]:
     left, right = before[low : len(before) - high], after[low : len(after) - high]
     if not left or not right or len(left) * len(right) > DIFF_CELLS:
         return len(right), len(left)
-    same = sum(block.size for block in SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks())
+    same = sum(
+        block.size for block in SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
+    )
     return len(right) - same, len(left) - same

@@ -23,7 +23,9 @@ _so_far = re.compile(r"Output so far:\n?")
 _feedback = re.compile(r"<feedback>\n?(.*?)\n?</feedback>", re.DOTALL)
 _fence = re.compile(r"```diff\n(.*?)\n?```", re.DOTALL)
 
-BACKGROUND_LEFT = "[Command completed with background processes still running; their output is no longer captured]"
+BACKGROUND_LEFT = (
+    "[Command completed with background processes still running; their output is no longer captured]"
+)
 DENIALS = (
     "This tool call was rejected by the user",
     "User denied the tool execution",

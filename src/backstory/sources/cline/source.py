@@ -90,7 +90,10 @@ class ClineSource:
         with os.scandir(folder) as entries:
             for entry in entries:
                 name = entry.name
-                wanted = name.endswith(MESSAGES) or name in (f"{session_id}.json", f"{session_id}{COMPACTION}")
+                wanted = name.endswith(MESSAGES) or name in (
+                    f"{session_id}.json",
+                    f"{session_id}{COMPACTION}",
+                )
                 if not wanted:
                     continue
                 if entry.is_symlink() and not _inside(entry.path, folder):
@@ -156,7 +159,9 @@ class ClineSource:
             stem = path.name.removesuffix(".json")
             marks = {path.name: file_stat(path.stat())}
             return SessionRef(self.name, stem, str(folder), folder, marks, lead=path.name)
-        raise InputError(f"{item}: no session of Cline's; a session folder holds <id>.json or <id>{MESSAGES}.")
+        raise InputError(
+            f"{item}: no session of Cline's; a session folder holds <id>.json or <id>{MESSAGES}."
+        )
 
     def read(
         self,
@@ -182,7 +187,8 @@ class ClineSource:
         self._compaction(ref, reading)
         lead = ref.lead or f"{ref.id}{MESSAGES}"
         names = sorted(
-            (name for name in ref.files if name.endswith(MESSAGES) or name == lead), key=lambda name: name != lead
+            (name for name in ref.files if name.endswith(MESSAGES) or name == lead),
+            key=lambda name: name != lead,
         )
         for name in names if lead in names else [lead, *names]:
             self._file(ref, reading, name, known, policy, manifest, settled)
@@ -262,7 +268,13 @@ class ClineSource:
         stem = "" if name in (ref.lead, f"{ref.id}{MESSAGES}") else name.removesuffix(MESSAGES)
         trigger = session.imported.tool if session.imported else None
         context = Context(
-            ref.id, name, stem, session.cwd, policy, session.started_at, trigger in ("claude-code", "opencode")
+            ref.id,
+            name,
+            stem,
+            session.cwd,
+            policy,
+            session.started_at,
+            trigger in ("claude-code", "opencode"),
         )
         prompt = None
         if not stem and session.prompt is not None:
@@ -279,9 +291,7 @@ class ClineSource:
         if updated is not None and updated > (session.updated_at or 0):
             reading.session = replace(session, updated_at=updated)
         rows: Iterator[Any] = reader.rows()
-        reading.files.append(
-            FileReading(name, marks, reader.since, rows, reader.add_only, reader.tail)
-        )
+        reading.files.append(FileReading(name, marks, reader.since, rows, reader.add_only, reader.tail))
 
     def _split(self, data: bytes, name: str, path: Path, reading: Reading, settled: bool) -> Split | None:
         try:

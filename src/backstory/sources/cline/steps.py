@@ -111,7 +111,9 @@ class Translator:
         blocks = message.content
         assert isinstance(blocks, list)
         texts = [(number, block.text) for number, block in enumerate(blocks) if block.type == "text"]
-        attached = [(number, block) for number, block in enumerate(blocks) if block.type in ("file", *IMAGE_KINDS)]
+        attached = [
+            (number, block) for number, block in enumerate(blocks) if block.type in ("file", *IMAGE_KINDS)
+        ]
         flags = ("time_inferred",) if inferred else ()
         if texts or attached:
             yield self._prompt(message, key, at, texts, attached, flags)
@@ -136,7 +138,9 @@ class Translator:
         attachments = (*typed.attachments, *(self._attachment(block) for _, block in attached))
         first = texts[0][0] if texts else attached[0][0]
         if typed.runtime is not None:
-            return self._row(key, first, at, Message("system", typed.text, attachments), typed.runtime, *flags)
+            return self._row(
+                key, first, at, Message("system", typed.text, attachments), typed.runtime, *flags
+            )
         if "<user_input" in raw_text:
             self.state.importing = False
             if (message.metadata or {}).get("userRunSpan") == 0:
@@ -217,7 +221,9 @@ class Translator:
         if hidden in ("error", "status", "system") or role not in ("assistant", "user"):
             flag = hidden if hidden in ("error", "status") else "runtime"
             return self._row(key, number, at, Message("system", text), flag, *flags)
-        return self._row(key, number, at, Message("thinking" if kind == "thinking" else "assistant", text), *flags)
+        return self._row(
+            key, number, at, Message("thinking" if kind == "thinking" else "assistant", text), *flags
+        )
 
     def _reply(self, at: int | None) -> None:
         """Note the first reply of a turn: a checkpoint lies between the prompt and it."""

@@ -19,6 +19,10 @@ BLOCK = 4096
 AGENT_TOOLS = ("spawn_agent", "team_run_task", "team_spawn_teammate", "team_task")
 
 
+Paired = tuple[int | None, ItemResult | None, tuple[str, ...]]
+"""The index of an item, its result, and flags; either of the first two may be missing."""
+
+
 class Made(Struct, frozen=True):
     """What one item gave, before the facts that all items of a call share are added."""
 
@@ -67,7 +71,9 @@ class ToolSteps:
         made = self._other(name, None, result)
         key = self.state.unique(block.tool_use_id or f"@{self.state.msg}.{number}")
         self.state.count("tool result without a call")
-        call = Pending(key, name, b"", self.state.msg, number, at, self.state.turn.id if self.state.turn else None)
+        call = Pending(
+            key, name, b"", self.state.msg, number, at, self.state.turn.id if self.state.turn else None
+        )
         made = replace(made, flags=(*made.flags, "result_without_call"))
         return self._row(call, 0, made, None, True, None)
 
@@ -149,14 +155,14 @@ class ToolSteps:
             item = failed[0] if failed else _verdict(name, result.value)
         return Made(Other(name, raw), item)
 
-    def _paired(self, queries: list[str], result: CallResult | None) -> list[tuple[int | None, ItemResult | None, tuple[str, ...]]]:
+    def _paired(self, queries: list[str], result: CallResult | None) -> list[Paired]:
         """Items beside their results: (item index, result, flags). One verdict over the call holds for each item."""
         if result is None or (result.items is None and result.whole is None):
             missing = None if result is None else ItemResult(None, result.value, True)
             return [(index, missing, ()) for index in range(len(queries))]
         if result.items is None:
             return [(index, result.whole, ()) for index in range(len(queries))]
-        paired = []
+        paired: list[Paired] = []
         for one in pair(queries, result.items):
             found = result.items[one.result] if one.result is not None else None
             paired.append((one.item, found, ("paired_by_position",) if one.by_position else ()))
@@ -188,12 +194,21 @@ class ToolSteps:
         items = tools.reads(value)
         made = []
         for index, found, flags in self._paired([item.query for item in items], result) if items else ():
-            item = items[index] if index is not None else tools.ReadItem("", (found.query if found else None) or "")
+            item = (
+                items[index]
+                if index is not None
+                else tools.ReadItem("", (found.query if found else None) or "")
+            )
             whole = item.start is None and item.end is None
             asked = None if whole else Range(item.start or 1, item.end)
             content, cut, raw = results.read_content(found.result) if found else (None, False, None)
             made.append(
-                Made(Read(item.path, asked, content or None, raw), found, "truncated" if cut else "complete", flags)
+                Made(
+                    Read(item.path, asked, content or None, raw),
+                    found,
+                    "truncated" if cut else "complete",
+                    flags,
+                )
             )
         return made
 
@@ -226,7 +241,9 @@ class ToolSteps:
         found = _single(result)
         diff = results.diff_snippet(found.result) if found else None
         if line is not None:
-            edit = Edit(path, "insert", None, new, insert_line=line, diff=diff, added=len(patch.lines_of(new)))
+            edit = Edit(
+                path, "insert", None, new, insert_line=line, diff=diff, added=len(patch.lines_of(new))
+            )
         elif old is None:
             edit = Edit(path, "create", None, new, True, diff=diff, added=len(patch.lines_of(new)))
         else:
@@ -313,5 +330,3 @@ def _task(name: str, value: Any) -> str | None:
     if isinstance(task, str):
         return task
     return "" if name == "spawn_agent" else None
-
-
