@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..store.results import Day, Listed
 from .dates import day_bounds
-from .line import Line, View, beside, spans
+from .line import Line, View, beside, spans, width
 from .listing import brief_line, error_words, failures, figures, mark, new_words, project, title
 from .options import App
 from .text import cells, cut
@@ -17,6 +17,8 @@ MOST_RUNNING = 4
 MOST_LOOKS = 5
 LOOK_BACK = 7 * 24 * 3600 * 1000
 ERROR_CELLS = 32
+PROJECT_CELLS = 20
+LEAST_TITLE = 20
 
 HINTS = (
     ("backstory show last", "the newest session; any ID above works too"),
@@ -46,13 +48,15 @@ def draw_overview(view: View, found: Overview) -> Iterator[Line]:
     place = view.glyphs.one_line(tilde(found.home, view.home))
     state = "up to date" if found.synced else "not brought up to date"
     yield spans(f"{counted(found.sessions, 'session')} in {place}, {state}")
-    names = _Names.of(view, (*found.running[:MOST_RUNNING], *found.looks[:MOST_LOOKS]))
+    whys = _whys(view, found.looks[:MOST_LOOKS])
+    rows = (*found.running[:MOST_RUNNING], *found.looks[:MOST_LOOKS])
+    names = _Names.of(view, rows, max(map(width, whys), default=0))
     if found.running:
         yield from ((), spans(("Running now", "title")))
         yield from _running(view, found.running, names)
     if found.looks:
         yield from ((), spans(("Needs a look", "title")))
-        yield from _looks(view, found.looks, names)
+        yield from _looks(view, found.looks, whys, names)
     if found.today is not None and found.today.sessions:
         yield ()
         yield spans(("Today", "title"), f"  {figures(found.today.sessions, found.today.files)}")
@@ -75,25 +79,29 @@ class _Names(NamedTuple):
     projects: int
 
     @classmethod
-    def of(cls, view: View, rows: Sequence[Listed]) -> _Names:
-        ids = max((cells(listed.short_id) for listed in rows), default=0)
-        projects = max((cells(project(view, listed.session)) for listed in rows), default=0)
-        return cls(ids, min(projects, 20))
+    def of(cls, view: View, rows: Sequence[Listed], edge: int) -> _Names:
+        """The widths for these rows; projects leave where titles would get too little beside them."""
+        ids = max((cells(view.glyphs.one_line(listed.short_id)) for listed in rows), default=0)
+        projects = min(
+            max((cells(project(view, listed.session)) for listed in rows), default=0), PROJECT_CELLS
+        )
+        left = view.width - len(cls(ids, 0).indent) - projects - 2 - edge - 2
+        return cls(ids, projects if left >= LEAST_TITLE else 0)
 
     def start(self, view: View, listed: Listed) -> Line:
+        """The mark, the id and the project."""
+        ident = view.glyphs.one_line(listed.short_id)
+        found = spans("  ", *(mark(view, listed) or spans(" ")), " ", (ident, "label"))
+        found = (*found, (" " * (self.ids - cells(ident) + 2), ""))
+        if not self.projects:
+            return found
         name = project(view, listed.session)
         name = cut(name, self.projects, view.glyphs) if view.cut else name
-        symbol = mark(view, listed) or spans(" ")
-        ident = view.glyphs.one_line(listed.short_id)
-        return (
-            *spans("  "),
-            *symbol,
-            *spans(" ", (ident, "label"), " " * (self.ids - cells(ident) + 2)),
-            *spans(name + " " * max(self.projects - cells(name), 0), "  " if self.projects else ""),
-        )
+        return (*found, (name + " " * max(self.projects - cells(name), 0) + "  ", ""))
 
     @property
     def indent(self) -> str:
+        """Where the second line of a row begins: below the project."""
         return " " * (4 + self.ids + 2)
 
 
@@ -111,25 +119,30 @@ def _running(view: View, rows: Sequence[Listed], names: _Names) -> Iterator[Line
     yield from _more(len(rows) - len(shown))
 
 
-def _looks(view: View, rows: Sequence[Listed], names: _Names) -> Iterator[Line]:
-    shown = rows[:MOST_LOOKS]
-    news = max((cells(new_words(listed)) for listed in shown), default=0)
-    for listed in shown:
-        left = (*names.start(view, listed), (title(view, listed.session), ""))
-        yield beside(view, left, _why(view, listed, news))
-    yield from _more(len(rows) - len(shown))
+def _looks(view: View, rows: Sequence[Listed], whys: Sequence[Line], names: _Names) -> Iterator[Line]:
+    for listed, why in zip(rows, whys, strict=False):
+        yield beside(view, (*names.start(view, listed), (title(view, listed.session), "")), why)
+    yield from _more(len(rows) - len(whys))
 
 
-def _why(view: View, listed: Listed, news: int) -> Line:
-    """`2 failing   9 new  10:41`, `401 from anthropic  09:12`."""
-    when = moment(listed.last_at, view.now, view.tz) if listed.last_at is not None else ""
-    clock = spans((when.rjust(5), "label"))
-    if listed.state == "error":
-        room = ERROR_CELLS if view.width >= 100 else view.width // 4
-        words = error_words(view, listed)
-        return (*spans(cut(words, room, view.glyphs) if view.cut else words), ("  ", ""), *clock)
-    new = new_words(listed).rjust(news)
-    return (*failures(listed), (f"  {new}  " if news else "  ", ""), *clock)
+def _whys(view: View, rows: Sequence[Listed]) -> list[Line]:
+    """`2 failing   9 new  10:41`, `401 from anthropic  09:12`: what is wrong, what is new, when."""
+    news = max((cells(new_words(listed)) for listed in rows), default=0)
+    whens = [
+        moment(listed.last_at, view.now, view.tz) if listed.last_at is not None else "" for listed in rows
+    ]
+    longest = max(map(cells, whens), default=0)
+    found: list[Line] = []
+    for listed, when in zip(rows, whens, strict=True):
+        clock: Line = spans("  ", (when.rjust(longest), "label"))
+        if listed.state == "error":
+            words = error_words(view, listed)
+            room = ERROR_CELLS if view.width >= 100 else view.width // 3
+            found.append((*spans(cut(words, room, view.glyphs) if view.cut else words), *clock))
+        else:
+            new = f"  {new_words(listed).rjust(news)}" if news else ""
+            found.append((*failures(listed), (new, ""), *clock))
+    return found
 
 
 def _more(count: int) -> Iterator[Line]:

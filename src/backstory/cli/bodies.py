@@ -10,10 +10,11 @@ from typing import Any
 from ..schema.step import Command, Edit, Message, Other, Read, Step
 from ..store.results import Fate
 from . import tools
-from .line import Line, View, spans
+from .line import Line, View, cut_line, plain, spans, width
 from .rows import Scene, feedback
+from .sgr import colourless, drawn
 from .snippet import Changed, changed_lines
-from .text import cut, hard_wrap
+from .text import block, cut, hard_wrap
 from .words import counted, duration
 
 FAILURE_LINES = 12
@@ -22,9 +23,10 @@ EDIT_LINES = 8
 EDIT_START = 6
 
 _NAMES_ERROR = re.compile(
-    r"\b(\w*errors?|exception|fail(ed|ures?|ing)?|fatal|panic(ked)?|traceback|cannot|denied|not found)\b",
-    re.IGNORECASE,
+    r"^\W*(FAIL(ED|URE)?\b|ERROR\b|E  +\S|(fatal |npm )?error\b[^a-z]|fatal:|panic:|Traceback |\w*(Error|Exception)\b)"
+    r"|\S: (fatal )?error\b"
 )
+_MAY_NAME_ERROR = re.compile(r"\b(errors?|fail(ed|ures?)?|cannot|denied|not found)\b", re.IGNORECASE)
 
 
 def body(scene: Scene, step: Step, *, full: bool = False) -> Iterator[Line]:
@@ -45,37 +47,46 @@ def body(scene: Scene, step: Step, *, full: bool = False) -> Iterator[Line]:
     yield from _refusal(scene, step, full=full)
 
 
-def excerpt(lines: list[str], view: View) -> Iterator[Line]:
-    """Twelve lines at most: five of the start when they name the error, the rest from the end."""
-    cut_sign = view.glyphs.cut
-    if len(lines) <= FAILURE_LINES:
-        yield from (_text(view, line) for line in lines)
-        return
-    start: list[str] = []
-    if any(_NAMES_ERROR.search(line) for line in lines[:FAILURE_START]):
-        start = lines[:FAILURE_START]
-    end = lines[len(start) - FAILURE_LINES :]
-    left_out = f"{len(lines) - FAILURE_LINES:,}"
-    yield from (_text(view, line) for line in start)
-    if start:
-        yield spans((f"{cut_sign}  {left_out} more lines", "label"))
-    else:
-        yield spans((f"{cut_sign}  {left_out} lines above", "label"))
-    yield from (_text(view, line) for line in end)
+def excerpt(view: View, text: str) -> Iterator[Line]:
+    """Twelve lines at most: five from where the error is named, the rest from the end. Blank lines do not count."""
+    lines = [line for line in block(text) if line]
+    count = len(lines)
+    shown = [range(max(count - FAILURE_LINES, 0), count)]
+    start = _start([colourless(view, line) for line in lines])
+    if start is not None and start < count - FAILURE_LINES:
+        rest = FAILURE_LINES - FAILURE_START
+        shown = [range(start, start + FAILURE_START), range(count - rest, count)]
+    at = 0
+    for part in shown:
+        if part.start > at:
+            words = (
+                f"{counted(part.start - at, 'more line')}" if at else f"{counted(part.start, 'line')} above"
+            )
+            yield spans((f"{view.glyphs.cut}  {words}", "label"))
+        yield from (_text(view, lines[place]) for place in part)
+        at = part.stop
+
+
+def _start(lines: list[str]) -> int | None:
+    """The first line that names the error; a weaker word counts at the start of the output alone."""
+    for at, line in enumerate(lines):
+        if _NAMES_ERROR.search(line) or (at < FAILURE_START and _MAY_NAME_ERROR.search(line)):
+            return at
+    return None
 
 
 def _output(scene: Scene, step: Step, payload: Command, *, full: bool) -> Iterator[Line]:
     view = scene.view
-    lines = view.glyphs.lines(payload.stdout or "")
+    output = payload.stdout or ""
     if full:
-        yield from _block(view, payload.stdout or "")
+        yield from _coloured_block(view, output)
         if payload.output_ref:
             words = f"Went on in the background. Cline writes the rest to {payload.output_ref}"
             yield spans((view.glyphs.one_line(words), "label"))
     elif step.outcome == "failed" and step.decision != "rejected":
-        yield from excerpt(lines, view)
+        yield from excerpt(view, output)
     if step.outcome == "failed" and step.decision != "rejected":
-        yield from _fate(scene.fates.get(step.id), said_more=bool(lines))
+        yield from _fate(scene.fates.get(step.id), said_more=bool(output.strip()))
 
 
 def _fate(fate: Fate | None, *, said_more: bool) -> Iterator[Line]:
@@ -141,8 +152,20 @@ def _block(view: View, text: str) -> Iterator[Line]:
             yield spans(part)
 
 
+def _coloured_block(view: View, text: str) -> Iterator[Line]:
+    """An output whole, in its colours; a long line is folded, and then without them."""
+    for line in block(text):
+        found = drawn(view, line)
+        if not view.cut or width(found) <= view.width:
+            yield found
+            continue
+        for part in hard_wrap(plain(found), view.width):
+            yield spans(part)
+
+
 def _text(view: View, line: str) -> Line:
-    return spans(cut(line, view.width, view.glyphs) if view.cut else line)
+    found = drawn(view, line)
+    return cut_line(found, view.width, view.glyphs) if view.cut else found
 
 
 def _whole_text(payload: Any) -> str:

@@ -90,8 +90,6 @@ def _how(view: View, record: Record, listed: Listed) -> list[Line]:
     """From when to when and how it stands; prompts and steps; what failed."""
     totals = record.session.totals
     counts = [counted(totals.turns, "prompt"), counted(totals.steps, "step")]
-    if totals.child_steps:
-        counts.append(f"{totals.child_steps:,} by subagents")
     failed: list[Line] = []
     if totals.failed:
         failed.append(spans((f"{totals.failed:,} failed", "label")))
@@ -144,7 +142,10 @@ def _when(view: View, at: int) -> str:
 
 def _figures(view: View, session: Session) -> list[Line]:
     totals = session.totals
-    if not totals.files:
-        return []
-    lines = lines_spans(view, totals.added, totals.removed)
-    return [joined([spans(counted(totals.files, "file")), lines], gap=1)]
+    groups: list[Line] = []
+    if totals.files:
+        lines = lines_spans(view, totals.added, totals.removed)
+        groups.append(joined([spans(counted(totals.files, "file")), lines], gap=1))
+    if totals.child_steps:
+        groups.append(spans(f"{counted(totals.child_steps, 'step')} by subagents"))
+    return groups

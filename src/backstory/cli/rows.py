@@ -11,6 +11,7 @@ from ..schema.step import Attachment, Command, Edit, Message, Other, Read, Step
 from ..store.results import Fate
 from . import tools
 from .line import Line, Span, View, spans
+from .sgr import colourless
 from .words import counted, duration, relative, size
 
 _SHOWING = re.compile(r"\n*\[Showing lines (\d+)-(\d+) of (\d+)(\+ lines)?\.[^\]]*\]\s*$")
@@ -186,7 +187,8 @@ def _command(scene: Scene, step: Step, payload: Command) -> Row:
     tail = ""
     took: tuple[Line, ...]
     if step.outcome != "failed" and payload.stdout:
-        tail = view.glyphs.one_line(tools.last_line(payload.stdout.removesuffix(_LEFT_RUNNING)))
+        last = tools.last_line(payload.stdout.removesuffix(_LEFT_RUNNING))
+        tail = view.glyphs.safe(colourless(view, last).strip().expandtabs(2))
     if step.id == scene.running:
         took = (spans(duration(view.now - step.at)),) if step.at is not None else ()
         return Row("run", subject, tail, (spans(("running", "live")), *took))

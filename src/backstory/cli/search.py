@@ -115,9 +115,10 @@ def _mended(view: View, hit: Hit, scene: Scene, start: Line) -> Iterator[Line]:
     yield beside(view, (*start, (command, "")), spans(("exit 0", "label")))
     after = _passed(scene, hit)
     indent = " " * width(start)
-    room = view.width - len(indent) - cells(f"failed before with {after}") - 4
-    passage = _passage(view, hit, max(room, 16))
-    line = spans(indent, ("failed before with ", "label"), *passage, (after, "label"))
+    words = "failed before with "
+    room = view.width - len(indent) - len(words)
+    passage = _passage(view, hit, max(room - cells(after), room * 3 // 5))
+    line = spans(indent, (words, "label"), *passage, (after, "label"))
     yield cut_line(line, view.width, view.glyphs) if view.cut else line
 
 
@@ -179,7 +180,10 @@ def _passage(view: View, hit: Hit, room: int) -> Line:
     if not view.cut or width(pieces) <= room:
         return tuple(pieces)
     if len(pieces) > 1:
-        pieces[0] = (_tail(view, pieces[0][0], room // 3), "")
+        # Whatever else is cut, the first match is seen whole where it fits.
+        before = min(room // 3, room - cells(pieces[1][0]) - len(view.glyphs.cut))
+        before = max(before, room - width(pieces[1:]), 0)
+        pieces[0] = (_tail(view, pieces[0][0], before), "")
     return cut_line(pieces, max(room, 1), view.glyphs, at_word=True)
 
 
@@ -187,6 +191,8 @@ def _tail(view: View, text: str, room: int) -> str:
     """The end of a text in `room` cells, from a word on."""
     if cells(text) <= room:
         return text
+    if room <= len(view.glyphs.cut):
+        return view.glyphs.cut[:room]
     kept = text
     while kept and cells(kept) > room - len(view.glyphs.cut):
         blank = kept.find(" ")

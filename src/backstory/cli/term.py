@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import IO, TYPE_CHECKING, Literal
 
 from .line import Line, View, paint
-from .text import glyphs_for
+from .text import cut, glyphs_for
 
 if TYPE_CHECKING:
     import subprocess
@@ -73,7 +73,8 @@ class Term:
         self.out.flush()
         self.err.write("\n")
         for line in lines:
-            self.err.write(paint(((line, "label"),), colour=self._err_colour) + "\n")
+            fitting = cut(line, self.view.width, self.view.glyphs)
+            self.err.write(paint(((fitting, "label"),), colour=self._err_colour) + "\n")
         self.err.flush()
 
     def page(self, lines: Iterable[Line], hint: str | None = None) -> None:

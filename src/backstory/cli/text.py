@@ -49,12 +49,17 @@ class Glyphs(NamedTuple):
 
     def lines(self, text: str) -> list[str]:
         """The lines of a block as safe text: tabs widened, blank lines at both ends left out."""
-        found = [self.safe(line.expandtabs(8).rstrip()) for line in _LINE_ENDS.split(text)]
-        while found and not found[-1]:
-            found.pop()
-        while found and not found[0]:
-            found.pop(0)
-        return found
+        return [self.safe(line) for line in block(text)]
+
+
+def block(text: str) -> list[str]:
+    """The lines of a text as they stand in it: tabs widened, blank lines at both ends left out."""
+    found = [line.expandtabs(8).rstrip() for line in _LINE_ENDS.split(text)]
+    while found and not found[-1]:
+        found.pop()
+    while found and not found[0]:
+        found.pop(0)
+    return found
 
 
 UNICODE = Glyphs()

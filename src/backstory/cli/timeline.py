@@ -20,6 +20,7 @@ INDENT = 3
 TAIL_GAP = 8
 SAY_LINES = 3
 FOLD_READS = 4
+PATHS = ("read", "edit")
 
 
 Draw = Callable[[View], Iterator[Line]]
@@ -289,11 +290,26 @@ def _row(view: View, row: Row, *, full: bool = False) -> Iterator[Line]:
     if row.kind == "think":
         yield from _thought(view, kind, row, right, full=full)
         return
-    left: list[Span] = [kind, *row.subject]
+    subject = row.subject
+    if view.cut and row.kind in PATHS:
+        subject = _shortened(view, subject, view.width - KIND - (width(right) + 2 if right else 0))
+    left: list[Span] = [kind, *subject]
     room = view.width - width(left) - TAIL_GAP - (width(right) + 2 if right else 0)
     if row.tail and (room >= min(cells(row.tail), 12) or not view.cut):
         left.extend([(" " * TAIL_GAP, ""), (row.tail, "label")])
     yield beside(view, left, right)
+
+
+def _shortened(view: View, subject: Line, room: int) -> Line:
+    """A path in less room: the folders give way first, because the file's name says more."""
+    over = width(subject) - room
+    if over <= 0 or not subject or not subject[0][0]:
+        return subject
+    folder, role = subject[0]
+    keep = max(cells(folder) - over - len(view.glyphs.cut), 0)
+    while folder and cells(folder) > keep:
+        folder = folder[1:]
+    return ((view.glyphs.cut + folder, role), *subject[1:])
 
 
 def _thought(view: View, kind: Span, row: Row, right: Line, *, full: bool) -> Iterator[Line]:
@@ -309,8 +325,8 @@ def _thought(view: View, kind: Span, row: Row, right: Line, *, full: bool) -> It
 def _prose(view: View, kind: Span, row: Row, right: Line, *, full: bool) -> Iterator[Line]:
     """Running text: its first paragraph, and how many lines more there are."""
     source = view.glyphs.lines(row.prose or "")
-    first = next((line.strip() for line in source), "")
-    rest = [line for line in source[1:] if line.strip()]
+    first = source[0].strip() if source else ""
+    rest = [line for line in source[1:] if line]
     room = view.width - KIND - 4
     if full:
         lines = paragraphs(view, row.prose or "", KIND)

@@ -16,6 +16,8 @@ from .moments import Moments, iso
 from .project import Project
 from .results import compact
 
+_MODE_NOTICE = "<mode_notice>The mode is {mode} now.</mode_notice>\n"
+
 
 @dataclass
 class Child:
@@ -81,6 +83,7 @@ class Session(Conversation):
         self.compaction: Block | None = None
         self.settled = 0
         self._runs = 0
+        self._mode: str | None = None
         self._snapshot_of = -1
 
     # What the person does
@@ -93,18 +96,23 @@ class Session(Conversation):
         blocks: Sequence[Block] = (),
         checkpoint: str | None = "",
     ) -> Self:
-        """A turn that was typed. `checkpoint` begins the hash of Cline's snapshot; none: none was made."""
+        """A turn that was typed.
+
+        Cline takes a snapshot when files have changed; `checkpoint` forces one whose hash begins so, or none at all.
+        """
         self.flush()
         self.settled = len(self.messages)
         self.clock = self._next_time()
-        wrapped = f'<user_input mode="{mode}">{text}</user_input>' if text else ""
+        notice = _MODE_NOTICE.format(mode=mode) if self._mode not in (None, mode) else ""
+        wrapped = f'<user_input mode="{mode}">{notice}{text}</user_input>' if text else ""
+        self._mode = mode
         self.user([{"type": "text", "text": wrapped}, *blocks], message_id=self.ids.uuid())
         self._runs += 1
         facts = self.facts
         if facts.prompt is None:
             facts.prompt = wrapped if facts.interactive else facts.typed or text
             facts.title = facts.title or text.split("\n")[0][:120]
-        if checkpoint is not None and facts.branch and self.project.version != self._snapshot_of:
+        if facts.branch and (checkpoint or (checkpoint == "" and self.project.version != self._snapshot_of)):
             self._snapshot(checkpoint)
         return self
 
@@ -147,6 +155,7 @@ class Session(Conversation):
         other.messages = deepcopy(self.messages)
         other.meter = copy(self.meter)
         other._runs = self._runs
+        other._mode = self._mode
         other._snapshot_of = self._snapshot_of
         other.facts.checkpoints = deepcopy(facts.checkpoints)
         other.facts.more["fork"] = {

@@ -188,13 +188,16 @@ def _placed(connection: sqlite3.Connection, session: int, superseded: bool) -> l
 
 
 def _calls(connection: sqlite3.Connection, session: int) -> list[tuple[str, CallRow]]:
+    """Every call that was made, also those whose message has left the source since; these carry a flag."""
     found = []
-    for actor, *values, words in connection.execute(
-        "SELECT file.actor, key, message_id, msg, fresh, cache_read, cache_write, output, at, turn, route, model,"
-        " nano, flags FROM call JOIN file ON file.n = call.file WHERE file.session = ? ORDER BY call.file, msg",
+    for actor, superseded, *values, words in connection.execute(
+        "SELECT file.actor, superseded, key, message_id, msg, fresh, cache_read, cache_write, output, at, turn,"
+        " route, model, nano, flags FROM call JOIN file ON file.n = call.file WHERE file.session = ?"
+        " ORDER BY call.file, msg",
         (session,),
     ):
-        fields = (*values, tuple(words.split(" ")) if words else ())
+        flags = [*(words.split(" ") if words else ()), *(("superseded",) if superseded else ())]
+        fields = (*values, tuple(flags))
         found.append((actor, CallRow(*fields)))
     return found
 

@@ -168,14 +168,16 @@ def _own_process(moments: Moments) -> Iterator[Session]:
 
     story.at("09:27:44").injected("[TASK RESUMPTION] Please continue where you left off.")
     queue, run = "src/queue/index.ts", "  run(): Promise<void>;"
-    story.at("09:28:20").edit(queue, "  start(): Promise<void>;", "  start(): Promise<void>;\n  close(): Promise<void>;")
+    story.at("09:28:20").edit(
+        queue, "  start(): Promise<void>;", "  start(): Promise<void>;\n  close(): Promise<void>;"
+    )
     story.at("09:28:51").edit(queue, run, f"{run}\n  close(): Promise<void>;")
     yield story.end("cancelled", "09:31:05")
     yield fork
 
 
 def _inline(fork: Session) -> None:
-    fork.meter.context += 31_100  # The person has opened more files; the extension sends their text along.
+    fork.meter.context += 14_300  # The person has opened more files; the extension sends their text along.
     fork.at("08:44:10").prompt(
         "Keep it in the worker when QUEUE is inline, so that tests need no second process."
     )

@@ -128,7 +128,8 @@ def _scripts(moments: Moments) -> Session:
     project = Project("web-console")
     story = Session(moments, "08nb3", "-2d 09:30:02", project=project, model=DEEPSEEK, branch="i18n")
     story.at("-2d 09:30:40").prompt(
-        "把会话列表翻译成中文和希伯来文 (עברית)，并检查占位符 — 表头不要超过 12 个字符 👋"
+        "把会话列表翻译成中文和希伯来文 (עברית)，并检查占位符 — 表头不要超过 12 个字符 👋",
+        "yolo",
     )
     story.think("先看英文的文本，再逐条翻译；占位符 {when} 和 {amount} 必须保留。")
     story.read("locales/en.json")
@@ -149,7 +150,7 @@ def _scripts(moments: Moments) -> Session:
 
 def _team(moments: Moments) -> Session:
     """edfz0: a lead and two teammates, one waited for, one that reports back later."""
-    task = "write tests for the three exporters and say what they do with commas and line breaks"
+    task = "write tests for the three exporters"
     prompt = f"spawn a team of agents for the following task: {task}"
     story = Session(
         moments,

@@ -15,23 +15,21 @@ from ..texts import sections
 _HEAD = "const HOUR = 3_600_000;\nconst DAY = 24 * HOUR;\n"
 _IMPORT = 'import { Temporal, ZONE, day, order, toDate, zoned } from "./temporal";\n'
 _FIRST = ("parse", "format", "compare")
-_STUMBLES = {
-    "parseTime": (
-        "expected 570 to be 9.5",
-        "It counts hours here; the old one counts minutes, and callers rely on that.",
-    ),
-    "isoDate": (
-        "expected '2026-03-29' to be '2026-03-28'",
-        "The old one cuts the UTC text. Whoever stores it wants UTC.",
-    ),
-    "startOfWeek": ("expected Sunday to be Monday", "dayOfWeek is 1 for Monday. I was one off."),
-}
 _CALLERS = {
     "src/sessions/when.ts": ("shortDate", "isSameDay", "clockIn", "daysBetween"),
     "src/usage/days.ts": ("eachDay", "startOfDay", "isoDate", "lastDays"),
     "src/usage/months.ts": ("eachMonth", "startOfMonth", "endOfMonth", "longDate"),
     "src/filters/since.ts": ("parseDate", "addDays", "isBefore", "startOfWeek"),
 }
+
+
+@dataclass(frozen=True)
+class Stumble:
+    """A first try that failed: its body, what the test said, and what that meant."""
+
+    body: str
+    said: str
+    meant: str
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,35 @@ class Helper:
         return f"export function {self.name}({self.arguments}): {self.returns} {{\n  return {body};\n}}\n"
 
 
+_STUMBLES = {
+    "parseTime": Stumble(
+        "Temporal.PlainTime.from(text).hour + Temporal.PlainTime.from(text).minute / 60",
+        "expected 9.5 to be 570",
+        "It counts hours here; the old one counts minutes, and callers rely on that.",
+    ),
+    "isoDate": Stumble(
+        "zoned(date).toPlainDate().toString()",
+        "expected '2026-03-29' to be '2026-03-28'",
+        "The old one cuts the UTC text. Whoever stores it wants UTC.",
+    ),
+    "startOfWeek": Stumble(
+        "toDate(zoned(date).subtract({ days: zoned(date).dayOfWeek }).startOfDay())",
+        "expected 'Sunday' to be 'Monday'",
+        "dayOfWeek is 1 for Monday. I was one off.",
+    ),
+}
+_THOUGHTS = (
+    "{name} keeps nothing. Only the zone matters.",
+    "The test of {name} covers both changes of the clock.",
+    "{name} is called with dates of other zones, too; the offset has to come from the date.",
+    "Nothing in {name} rounds, so the numbers must be equal and not only close.",
+    "{name} never met a date before 1970. Temporal does not mind.",
+)
+
+
 def tell(moments: Moments) -> Iterator[Session]:
     story = Session(
-        moments, "t5d2k", "-3d 17:08:02", project=_project(), model=OPUS, branch="temporal", base=13_700
+        moments, "t5d2k", "-3d 17:08:02", project=_project(), model=OPUS, branch="temporal", base=13_600
     )
     _survey(story)
     story.at("-3d 17:19:30").prompt("port the parsing helpers first, then run everything")
@@ -114,34 +138,36 @@ def _survey(story: Session) -> None:
 
 def _port(story: Session, chosen: Sequence[Helper]) -> None:
     for place, helper in enumerate(chosen):
-        first = place % 4 == 0
         line = story.project.files[helper.file].split("\n").index(helper.text("").split("\n")[0]) + 1
         with story.together():
-            if first:
+            if place % 4 == 0:
                 story.say(f"Now `{helper.file}`.")
             elif place % 4 == 2:
-                story.think(f"{helper.name} has no state. Only the zone matters.")
+                story.think(_THOUGHTS[place // 4 % len(_THOUGHTS)].format(name=helper.name))
             story.find(rf"\b{helper.name}\(")
             story.read(f"{helper.file}:{line}-{line + 2}")
-        command = f"npm test -- dates/{_stem(helper)} -t {helper.name}"
         stumble = _STUMBLES.get(helper.name)
         with story.together():
-            if first:
+            if place % 4 == 0:
                 story.edit(helper.file, _HEAD, _IMPORT)
             story.edit(
-                helper.file,
-                helper.text(helper.old),
-                helper.text(f"old({helper.new})" if stumble else helper.new),
+                helper.file, helper.text(helper.old), helper.text(stumble.body if stumble else helper.new)
             )
-            if stumble:
-                story.run(command, _failed(helper, stumble[0]), 1, took=2.1)
-            else:
-                story.run(command, _passed(helper.file, 4), took=1.9)
+            _test(story, helper, stumble)
         if stumble:
             with story.together():
-                story.think(stumble[1])
-                story.edit(helper.file, helper.text(f"old({helper.new})"), helper.text(helper.new))
-                story.run(command, _passed(helper.file, 4), took=1.9)
+                story.think(stumble.meant).edit(
+                    helper.file, helper.text(stumble.body), helper.text(helper.new)
+                )
+                _test(story, helper)
+
+
+def _test(story: Session, helper: Helper, stumble: Stumble | None = None) -> None:
+    command = f"npm test -- dates/{_stem(helper)} -t {helper.name}"
+    if stumble:
+        story.run(command, _failed(helper, stumble.said), 1, took=2.1)
+    else:
+        story.run(command, _passed(helper.file, 4), took=1.9)
 
 
 def _audit(story: Session) -> None:

@@ -87,8 +87,8 @@ def _plan(story: Session) -> None:
         '1. `redis-limiter.ts`: a 250 ms limit around the call, and `"allow"` when it fails.\n'
         "2. a small `log-once.ts`, so that an outage is one line and not thousands.\n"
         "3. `rate-limit.ts`: nothing to catch any more; drop the dead branch.\n\n"
-        "The client rejects with `ECONNREFUSED` as soon as the socket is gone, before any command is sent; the "
-        "250 ms are for a Redis that is there and does not answer."
+        "The client rejects with `ECONNREFUSED` as soon as the socket is gone, before any command is sent;\n"
+        "the 250 ms are for a Redis that is there and does not answer."
     )
 
 

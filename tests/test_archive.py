@@ -1,0 +1,248 @@
+"""The archive keeps: gone sessions, copies, forgotten ones, decisions, permissions."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from growth import RECORDINGS, GrowingSession
+
+from backstory import Archive, read_session
+from backstory.errors import AmbiguousSession, ArchiveError, UnknownSession
+from backstory.schema.record import record_json
+from backstory.store.database import MIGRATIONS
+
+NOW = 1_800_000_000_000
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Archive:
+    return Archive(tmp_path / "home" / "archive.db", env={"HOME": str(tmp_path)}, now=lambda: NOW)
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    return folder
+
+
+def copy(scenario: str, into: Path) -> list[str]:
+    """Copy the sessions of a recording; returns their ids."""
+    shutil.copytree(RECORDINGS / scenario / "sessions", into, dirs_exist_ok=True)
+    return sorted(folder.name for folder in (RECORDINGS / scenario / "sessions").iterdir())
+
+
+def test_every_recording_reads_the_same_from_disk_and_archive(archive: Archive, tmp_path: Path) -> None:
+    for scenario in sorted(folder.parent.name for folder in RECORDINGS.glob("*/sessions")):
+        with Archive(tmp_path / f"{scenario}.db", env={}) as own:
+            own.sync([RECORDINGS / scenario / "sessions"])
+            for folder in (RECORDINGS / scenario / "sessions").iterdir():
+                stored, fresh = record_json(own.record(folder.name)), record_json(read_session(folder, env={}))
+                for name in ("segments", "actors", "turns", "steps", "calls"):
+                    assert stored[name] == fresh[name], (scenario, name)
+
+
+def test_ingesting_twice_changes_nothing(archive: Archive, sessions: Path) -> None:
+    copy("basic-act", sessions)
+    copy("team", sessions)
+    first = archive.sync([sessions])
+    dump = list(archive.connection.iterdump())
+    second = archive.sync([sessions])
+    assert (first.changed, second.changed) == (2, 0)
+    assert list(archive.connection.iterdump()) == dump
+
+
+def test_a_deleted_session_stays_and_is_marked_gone(archive: Archive, sessions: Path) -> None:
+    (session_id,) = copy("basic-act", sessions)
+    archive.sync([sessions])
+    before = archive.record(session_id).steps
+    shutil.rmtree(sessions / session_id)
+    report = archive.sync([sessions])
+    assert report.gone == 1
+    assert archive.listed(session_id).session.gone
+    assert archive.record(session_id).steps == before
+    copy("basic-act", sessions)
+    archive.sync([sessions])
+    assert not archive.listed(session_id).session.gone
+
+
+def test_a_folder_that_cannot_be_read_marks_nothing_gone(archive: Archive, sessions: Path) -> None:
+    (session_id,) = copy("basic-act", sessions)
+    archive.sync([sessions])
+    shutil.rmtree(sessions)
+    assert archive.sync([sessions]).gone == 0
+    assert not archive.listed(session_id).session.gone
+    other = sessions.parent / "other"
+    copy("team", other)
+    assert archive.sync([other]).gone == 0
+    assert not archive.listed(session_id).session.gone
+
+
+def test_a_vanished_messages_file_takes_no_step_away(archive: Archive, sessions: Path) -> None:
+    (session_id,) = copy("basic-act", sessions)
+    archive.sync([sessions])
+    before = archive.record(session_id).steps
+    (sessions / session_id / f"{session_id}.messages.json").unlink()
+    manifest = sessions / session_id / f"{session_id}.json"
+    manifest.write_text(manifest.read_text().replace('"completed"', '"failed"'))
+    archive.sync([sessions])
+    assert archive.record(session_id).steps == before
+    assert archive.listed(session_id).session.status == "failed"
+
+
+@pytest.mark.parametrize("first", ["1796027232863_170vw", "1796027252097_m9lz0"])
+def test_a_fork_is_linked_in_whatever_order_it_arrives(archive: Archive, sessions: Path, first: str) -> None:
+    ids = copy("fork", sessions)
+    others = sessions.parent / "later"
+    for session_id in ids:
+        if session_id != first:
+            shutil.move(sessions / session_id, others / session_id)
+    archive.sync([sessions])
+    archive.sync([sessions, others])
+    origin, fork = "1796027232863_170vw", "1796027252097_m9lz0"
+    copied = archive.listed(fork).session.copied_from
+    assert copied is not None
+    assert (copied.session_id, copied.kind, copied.messages) == (origin, "fork", 11)
+    assert archive.listed(origin).session.copied_from is None
+    marked = [step.id for step in archive.record(fork).steps if "copied" in step.flags]
+    assert marked == [step.id for step in archive.record(origin).steps]
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_a_rewind_is_known_by_equal_leading_ids(archive: Archive, sessions: Path, newest_first: bool) -> None:
+    def message(number: int) -> dict[str, Any]:
+        return {"id": f"m{number}", "role": "user", "ts": NOW + number, "content": [{"type": "text", "text": "x"}]}
+
+    made = []
+    for name, ids in (("1796000000000_aaaaa", [0, 1, 2, 3]), ("1796000009000_bbbbb", [0, 1, 8])):
+        started = {"aaaaa": "2026-11-30T08:00:00Z", "bbbbb": "2026-11-30T09:00:00Z"}[name[-5:]]
+        session = GrowingSession(sessions, name, {"session_id": name, "started_at": started})
+        session.document([message(number) for number in ids])
+        made.append(session)
+    order = reversed(made) if newest_first else made
+    for session in order:
+        archive.ingest(str(session.folder))
+    copied = archive.listed("1796000009000_bbbbb").session.copied_from
+    assert copied is not None
+    assert (copied.session_id, copied.kind, copied.messages) == ("1796000000000_aaaaa", "rewind", 2)
+
+
+def test_a_decision_does_not_change_with_later_settings(archive: Archive, tmp_path: Path, sessions: Path) -> None:
+    session = GrowingSession(sessions, manifest={"session_id": "1796026921000_grow1", "source": "cli"})
+    settings = tmp_path / ".cline" / "data" / "settings"
+    settings.mkdir(parents=True)
+    call = {"id": "a", "role": "assistant", "ts": NOW, "content": [
+        {"type": "tool_use", "id": "c1", "name": "run_commands", "input": {"commands": ["ls"]}}]}  # fmt: skip
+    result = {"id": "b", "role": "user", "ts": NOW, "content": [
+        {"type": "tool_result", "tool_use_id": "c1", "name": "run_commands",
+         "content": [{"query": "ls", "result": "", "success": True}]}]}  # fmt: skip
+    session.document([call, result])
+    archive.sync([sessions])
+    (settings / "global-settings.json").write_text('{"toolAutoApprove": false}')
+    later = json.loads(json.dumps([call, result]).replace("c1", "c2").replace('"a"', '"a2"').replace('"b"', '"b2"'))
+    session.document([call, result, *later])
+    archive.sync([sessions])
+    decisions = {step.id: (step.decision, step.decision_source) for step in archive.record(session.id).steps}
+    assert decisions == {"c1#0": ("auto", "default"), "c2#0": ("accepted", "settings")}
+
+
+def test_forgetting_leaves_no_word_in_the_file(archive: Archive, sessions: Path) -> None:
+    session = GrowingSession(sessions)
+    session.document([{"id": "m", "role": "user", "ts": NOW, "content": [{"type": "text", "text": "zanzibarine"}]}])
+    (kept,) = copy("basic-act", sessions)
+    archive.sync([sessions])
+    assert archive.search("zanzibarine").total == 1
+    what = archive.forget(session.id)
+    assert (what.steps, what.calls) == (1, 0)
+    assert archive.search("zanzibarine").total == 0
+    archive.connection.execute("INSERT INTO doc (doc) VALUES ('integrity-check')")
+    with pytest.raises(UnknownSession):
+        archive.record(session.id)
+    assert archive.record(kept).steps
+    archive.sync([sessions])
+    assert [one.session.id for one in archive.sessions()] == [kept]
+    archive.close()
+    assert b"zanzibarine" not in archive.path.read_bytes()
+
+
+def test_a_forgotten_session_comes_back_only_when_it_is_named(archive: Archive, sessions: Path) -> None:
+    (session_id,) = copy("basic-act", sessions)
+    archive.sync([sessions])
+    archive.forget(session_id)
+    assert archive.sync([sessions]).changed == 0
+    archive.ingest(session_id, sessions_dirs=[sessions])
+    assert len(archive.record(session_id).steps) == 22
+
+
+def test_forgetting_names_copies_and_takes_them_along_when_asked(archive: Archive, sessions: Path) -> None:
+    origin, fork = copy("fork", sessions)
+    archive.sync([sessions])
+    assert archive.forgettable(origin).copies == (fork,)
+    archive.forget(origin)
+    assert archive.listed(fork).session.copied_from is None
+    archive.ingest(str(sessions / origin))
+    archive.forget(origin, with_copies=True)
+    assert archive.count() == 0
+
+
+def test_ids_that_people_type(archive: Archive, sessions: Path) -> None:
+    copy("same-millisecond", sessions)
+    copy("basic-act", sessions)
+    archive.sync([sessions])
+    assert archive.resolve("2js90") == "1796026012127_2js90"
+    assert archive.resolve("1796026") == "1796026012127_2js90"
+    assert archive.resolve("zk4") == "1796027402484_zk4kp"
+    assert archive.resolve("last") == archive.sessions()[0].session.id
+    with pytest.raises(AmbiguousSession, match=r'"1796027402484" fits 3 sessions: \w{5}, \w{5}, \w{5}\. Write one'):
+        archive.resolve("1796027402484")
+    with pytest.raises(UnknownSession, match=r"backstory ingest --agent cline nope"):
+        archive.resolve("nope")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
+def test_folder_and_file_are_closed_to_others_also_where_they_were_wider(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    for wider in (False, True):
+        if wider:
+            home.chmod(0o755)
+            (home / "archive.db").chmod(0o644)
+        Archive(home / "archive.db", env={}).close()
+        assert stat.S_IMODE(home.stat().st_mode) == 0o700
+        assert stat.S_IMODE((home / "archive.db").stat().st_mode) == 0o600
+
+
+def test_a_file_that_is_no_archive_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    path.write_bytes(b"these are my notes, not a database" * 100)
+    with pytest.raises(ArchiveError, match=r"notes\.db: the archive cannot be opened"):
+        Archive(path, env={})
+    assert path.read_bytes() == b"these are my notes, not a database" * 100
+
+
+def test_an_archive_of_a_newer_shape_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    Archive(path, env={}).close()
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {MIGRATIONS[-1][0] + 1}")
+    connection.close()
+    with pytest.raises(ArchiveError, match="newer Backstory"):
+        Archive(path, env={})
+
+
+def test_migrations_are_numbered_without_gaps() -> None:
+    assert [number for number, _ in MIGRATIONS] == list(range(1, len(MIGRATIONS) + 1))
+
+
+def test_unseen_steps_are_new_until_they_were_shown(archive: Archive, sessions: Path) -> None:
+    (session_id,) = copy("basic-act", sessions)
+    archive.sync([sessions])
+    assert archive.listed(session_id).unseen == 22
+    archive.mark_seen(session_id)
+    assert archive.listed(session_id).unseen == 0

@@ -1,0 +1,70 @@
+"""Data flows one way: what each part may import, and what the way of a quick verb must not."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "src" / "backstory"
+MAY = {
+    "errors": set(),
+    "schema": {"errors"},
+    "sources": {"errors", "schema"},
+    "store": {"errors", "schema"},
+    "capture": {"errors", "schema", "sources", "store"},
+    "archive": {"errors", "schema", "sources", "store", "capture"},
+    "demo": {"errors", "schema"},
+    "cli": {"errors", "schema", "sources", "store", "capture", "archive", "demo"},
+}
+
+
+def parts_imported(path: Path) -> set[str]:
+    """The parts of the package that a module imports, itself left out."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = parts[: len(parts) - node.level]
+            names = [*base, *(node.module or "").split(".")] if node.module else [*base, node.names[0].name]
+            found.add(names[0])
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("backstory."):
+            found.add((node.module or "").split(".")[1])
+    return found - {parts[0]}
+
+
+@pytest.mark.parametrize("part", sorted(MAY))
+def test_imports_flow_one_way(part: str) -> None:
+    files = [PACKAGE / f"{part}.py"] if (PACKAGE / f"{part}.py").exists() else sorted((PACKAGE / part).rglob("*.py"))
+    assert files
+    for path in files:
+        wrong = parts_imported(path) - MAY[part] - {"__version__", "Archive", "read_session"}
+        assert not wrong, f"{path.relative_to(PACKAGE)} imports {', '.join(sorted(wrong))}"
+
+
+def test_sources_and_faces_are_the_only_ones_to_know_an_agent() -> None:
+    allowed = {"sources", "archive.py"}
+    for path in PACKAGE.rglob("*.py"):
+        top = path.relative_to(PACKAGE).parts[0]
+        if top not in allowed and top != "capture":
+            assert "sources.cline" not in path.read_text("utf-8"), path
+
+
+def modules_after(code: str) -> set[str]:
+    """The modules that an interpreter has loaded after running this."""
+    script = f"import sys\n{code}\nprint('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    loaded = modules_after("import backstory; backstory.__version__")
+    assert not loaded & {"msgspec", "sqlite3", "zstandard", "rich", "watchfiles", "click"}
+
+
+def test_reading_needs_neither_drawing_nor_watching() -> None:
+    loaded = modules_after("from backstory import Archive, read_session")
+    assert not loaded & {"rich", "watchfiles", "click"}
