@@ -59,12 +59,14 @@ def read(data: Path, short: str) -> Record:
 
 
 def documents(folder: Path) -> dict[str, dict[str, Any]]:
-    return {path.name: json.loads(path.read_text("utf-8")) for path in sorted(folder.rglob("*.json"))}
+    """The files of all sessions below a folder, by their names."""
+    files = sorted(folder.glob("**/sessions/*/*.json"))
+    return {path.name: json.loads(path.read_text("utf-8")) for path in files}
 
 
 def conversations(data: Path) -> dict[str, list[dict[str, Any]]]:
     """The messages of each messages file, by session and file."""
-    found = documents(data / "sessions")
+    found = documents(data)
     return {name: found[name]["messages"] for name in found if name.endswith(".messages.json")}
 
 
@@ -105,7 +107,7 @@ def order(folder: Path) -> tuple[set[tuple[str, str]], set[tuple[str, str, str]]
 
 def test_has_clines_keys_in_clines_order(data: Path) -> None:
     known, clines = order(recordings.RECORDINGS)
-    keys, ours = order(data / "sessions")
+    keys, ours = order(data)
     pictures = {"image block", "media block", "media"}  # No recording has one in a message.
     assert {key for key in keys - known if key[0] not in pictures} == set()
     turned = {(where, one, other) for where, one, other in ours - clines if (where, other, one) in clines}

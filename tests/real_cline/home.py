@@ -96,9 +96,13 @@ class ClineHome:
         found: dict[str, Any] = _json(self.sessions / session_id / f"{session_id}.json")
         return found
 
-    def messages(self, session_id: str, stem: str | None = None) -> list[dict[str, Any]]:
-        path = self.sessions / session_id / f"{stem or session_id}.messages.json"
-        found: list[dict[str, Any]] = _json(path)["messages"]
+    def document(self, session_id: str) -> dict[str, Any]:
+        """The session's own messages file."""
+        found: dict[str, Any] = _json(self.sessions / session_id / f"{session_id}.messages.json")
+        return found
+
+    def messages(self, session_id: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.document(session_id)["messages"]
         return found
 
     def children(self, session_id: str) -> list[str]:

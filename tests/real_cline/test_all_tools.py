@@ -28,7 +28,7 @@ def script(stage: Stage) -> Script:
     pages = [{"url": f"{url}/prices", "prompt": "summarise"}, {"url": f"{url}/gone", "prompt": "summarise"}]
     replace = {"path": hello, "old_text": "print('hi')", "new_text": "print('hello')\nprint('again')"}
     create = {"path": new, "new_text": "x = 1\ny = 2\n"}
-    insert = {"path": new, "insert_line": 1, "new_text": "# made by hand\n"}
+    insert = {"path": new, "insert_line": 1, "new_text": "# made by hand"}
     failed = {"path": new, "old_text": "does not exist", "new_text": "z"}
     return Script(
         [
@@ -162,8 +162,9 @@ def test_edits_say_what_the_disk_has(stage: Stage, scene: Scene) -> None:
     assert insert["payload"]["operation"] == "insert"
     assert insert["payload"]["insert_line"] == 1
     assert not insert["payload"]["is_full_write"]
-    written = (stage.cline.project / new).read_text()
-    assert written == insert["payload"]["new_string"] + create["payload"]["new_string"]
+    assert (stage.cline.project / new).read_text() == "# made by hand\n" + create["payload"]["new_string"]
+    assert insert["payload"]["new_string"] == "# made by hand"
+    assert (insert["payload"]["added"], create["payload"]["added"]) == (1, 2)
     assert {edit["outcome"] for edit in (replace, create, insert)} == {"ok"}
 
 

@@ -111,12 +111,10 @@ class Backstory:
         )
 
     def _up_to_date(self, session_id: str, record: Record) -> bool:
-        """The record has the manifest's last word and something of the last message."""
-        manifest = self.cline.manifest(session_id)
-        last = len(self.cline.messages(session_id)) - 1
-        pointers = [step["origin"]["pointer"] for step in record["steps"] if step["actor_id"] == "root"]
-        reached = any(pointer.startswith(f"/messages/{last}/") for pointer in pointers)
-        return bool(record["session"]["status"] == manifest["status"]) and reached
+        """The record has the last word of both of Cline's files."""
+        session, manifest = record["session"], self.cline.manifest(session_id)
+        written = self.cline.document(session_id)["updated_at"]
+        return bool(session["status"] == manifest["status"] and session["updated_at"] == written)
 
     def _still_capturing(self) -> None:
         if self._capture is not None and self._capture.poll() is not None:

@@ -61,8 +61,7 @@ def _lead(session: Session, last: int) -> Block:
         "origin": origin | _client(session),
         "messages": session.messages,
     }
-    if session.facts.mode == "user":
-        document["system_prompt"] = _INSTRUCTIONS
+    document["system_prompt"] = _INSTRUCTIONS
     return document
 
 
@@ -133,14 +132,17 @@ def _manifest(session: Session) -> Block:
 
 def _metadata(session: Session) -> Block:
     facts = session.facts
-    metadata: Block = {"sessionHistoryOrigin": {"mode": facts.mode, **_client(session)}}
-    if facts.branch:
-        metadata["git"] = {"branch": facts.branch}
-    if facts.checkpoints:
-        metadata["checkpoint"] = {"latest": facts.checkpoints[-1], "history": facts.checkpoints}
-    metadata["title"] = facts.title
+    origin: Block = {"sessionHistoryOrigin": {"mode": facts.mode, **_client(session)}}
+    git: Block = {"git": {"branch": facts.branch}} if facts.branch else {}
+    title: Block = {"title": facts.title}
+    if facts.trigger:
+        metadata = title | git | origin | facts.more  # An import is written in one go, in another order.
+    else:
+        points = facts.checkpoints
+        seen: Block = {"checkpoint": {"latest": points[-1], "history": points}} if points else {}
+        metadata = origin | git | seen | title
     settled = session.messages[: session.settled]
-    if settled and facts.mode == "user":
+    if settled:
         mates = [child.talk.messages for child in session.children if child.kind == "teammate"]
         usage = _usage(settled)
         together = _usage(message for messages in (settled, *mates) for message in messages)

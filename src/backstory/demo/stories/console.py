@@ -13,8 +13,8 @@ from ..texts import output
 
 TABLE = "src/sessions/SessionTable.tsx"
 
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
-"""A picture of one pixel."""
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg=="
+"""A picture of one grey pixel."""
 
 
 def tell(moments: Moments) -> Iterator[Session]:

@@ -184,6 +184,8 @@ def _imported(moments: Moments) -> Session:
     story.say("Three steps: a table `limits`, a copy of what the ini file has, then the readers one by one.")
 
     story.flush()
+    # The importer writes the id of a message last.
+    story.messages = [{**{key: m[key] for key in m if key != "id"}, "id": m["id"]} for m in story.messages]
     story.foreign, story.model = False, cline
     story.at("-3d 15:39:10").prompt("Write the first two steps as migrations.", checkpoint=None)
     story.create("migrations/0007_limits.sql", _TABLE)
