@@ -8,19 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, tzinfo
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from .capture.sync import Progress, SyncReport, read_one, sync
 from .errors import InputError, ReadError
 from .schema.link import Spawn, link
 from .schema.record import Placed, Record, assemble
 from .schema.session import Totals, merge_fidelity
 from .sources.base import Root, Source
 from .sources.cline.source import ClineSource
-from .store import database, forget, read, search
+from .store import database, forget, read
 from .store.read import Filter
 from .store.results import Day, Finding, Found, Listed, Scope, State
+
+if TYPE_CHECKING:
+    from .capture.sync import Progress, SyncReport
 
 
 def read_session(path: str | Path, *, env: Mapping[str, str] | None = None) -> Record:
@@ -101,8 +104,12 @@ class Archive:
         """Close the archive's file."""
         self.connection.close()
 
+    # Each method loads what it alone needs: a list must not wait for the reader or the search.
+
     def sync(self, sessions_dirs: Sequence[str | Path] = (), progress: Progress | None = None) -> SyncReport:
         """Bring the archive up to date with the sessions on disk; only what changed is read."""
+        from .capture.sync import sync
+
         return sync(
             self.connection,
             self.source,
@@ -117,6 +124,8 @@ class Archive:
 
         Raises `InputError` for an item that is no session and for an unknown agent.
         """
+        from .capture.sync import SyncReport, read_one
+
         if agent != self.source.name:
             raise InputError(f'There is no agent "{agent}"; {self.source.name} is known.')
         roots = self.source.roots(self.env, [Path(folder) for folder in sessions_dirs])
@@ -167,6 +176,8 @@ class Archive:
         per_session: int = 3,
     ) -> Found:
         """The best places for a query in prompts, answers, commands, outputs and paths."""
+        from .store import search
+
         which = Filter(project=project, since=since, until=until, failing=failing)
         return search.search(
             self.connection, query, self.now(), scope=scope, which=which, limit=limit, per_session=per_session

@@ -223,6 +223,5 @@ def test_every_step_points_to_its_place_in_clines_file(stage: Stage, scene: Scen
 
 
 def test_watched_while_it_grew_and_read_at_once_are_the_same(stage: Stage, scene: Scene) -> None:
-    afterwards = stage.backstory.beside("afterwards")
-    afterwards.call("capture", "--once")
-    assert afterwards.show(scene.session_id) == scene.record
+    assert stage.backstory.read_at_once(scene.session_id) == scene.record
+    assert stage.backstory.listed(scene.session_id)["state"] == "ended"

@@ -85,3 +85,4 @@ def test_once_cline_notices_the_status_follows(stage: Stage, killed: Killed) -> 
     assert session["ended_at"] == manifest["ended_at"]
     assert session["terminal_marker"] == "failed_external_process_exit"
     assert killed.noticed["steps"] == killed.dead["steps"]
+    assert stage.backstory.listed(killed.session_id)["state"] == "interrupted"

@@ -42,6 +42,8 @@ def test_the_session_failed(stage: Stage, scene: Scene) -> None:
     session, manifest = scene.record["session"], stage.cline.manifest(scene.session_id)
     assert (session["status"], session["exit_code"]) == ("failed", 1)
     assert session["ended_at"] == manifest["ended_at"]
+    listed = stage.backstory.listed(scene.session_id)
+    assert (listed["state"], listed["error"]) == ("error", REFUSAL)
 
 
 def test_a_refused_request_is_no_call(scene: Scene) -> None:

@@ -24,6 +24,7 @@ class Resumed:
     session_id: str
     first: Record
     idle: Record
+    state: str
     both: Record
     first_end: str
 
@@ -40,8 +41,9 @@ def resumed(stage: Stage) -> Resumed:
         terminal.wait_until(lambda: len(stage.cline.messages(session_id)) == 4, "the second answer on disk")
         terminal.wait_until(lambda: stage.cline.manifest(session_id)["status"] == "idle", "the idle status")
         idle = stage.backstory.settled(session_id)
+        state = stage.backstory.listed(session_id)["state"]
         assert terminal.quit() == 0
-    return Resumed(session_id, first.record, idle, stage.backstory.settled(session_id), end)
+    return Resumed(session_id, first.record, idle, state, stage.backstory.settled(session_id), end)
 
 
 def test_it_stays_one_session(stage: Stage, resumed: Resumed) -> None:
@@ -59,6 +61,7 @@ def test_what_was_captured_before_stays_as_it_was(resumed: Resumed) -> None:
 
 
 def test_the_second_turn_was_seen_while_the_terminal_was_open(resumed: Resumed) -> None:
+    assert resumed.state == "idle"
     assert resumed.idle["steps"] == resumed.both["steps"]
     assert resumed.idle["calls"] == resumed.both["calls"]
 

@@ -118,3 +118,7 @@ def test_tokens_of_the_children_count(stage: Stage, scene: Scene) -> None:
     own = [call["tokens"]["input"] for call in scene.record["calls"] if call["actor_id"] == counter]
     assert own == [500, 600]
     assert len({call["key"] for call in scene.record["calls"]}) == len(stage.model.served)
+
+
+def test_watched_while_they_worked_and_read_at_once_are_the_same(stage: Stage, scene: Scene) -> None:
+    assert stage.backstory.read_at_once(scene.session_id) == scene.record

@@ -21,11 +21,10 @@ def scene(stage: Stage) -> Scene:
 
 def test_reading_everything_changes_no_file_of_cline(stage: Stage, scene: Scene) -> None:
     before = stage.cline.state()
-    fresh = stage.backstory.beside("fresh")
-    fresh.call("capture", "--once")
-    fresh.call("sessions", "--json")
-    fresh.call("show", scene.session_id, "--json")
-    assert fresh.show(scene.session_id) is not None
+    assert stage.backstory.read_at_once(scene.session_id) is not None
+    stage.backstory.call("sessions", "--json")
+    stage.backstory.call("show", scene.session_id, "--json")
+    stage.backstory.call("search", "around", "--json")
     assert stage.cline.state() == before
 
 

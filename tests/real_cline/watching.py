@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from .home import ClineHome
@@ -34,10 +35,6 @@ class Backstory:
             "BACKSTORY_HOME": str(archive_home),
         }
         self._capture: subprocess.Popen[str] | None = None
-
-    def beside(self, name: str) -> Backstory:
-        """The same home of Cline with another, empty archive."""
-        return Backstory(self.cline, self.archive_home.with_name(name))
 
     def call(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """One verb, to its end."""
@@ -93,6 +90,19 @@ class Backstory:
             return None
         record: Record = json.loads(done.stdout)
         return record
+
+    def listed(self, session_id: str) -> dict[str, Any]:
+        """The session's entry in `backstory sessions --json`, from the archive alone."""
+        entries = json.loads(self.call("sessions", "--json", "--no-sync").stdout)["sessions"]
+        found: dict[str, Any] = next(entry for entry in entries if entry["id"] == session_id)
+        return found
+
+    def read_at_once(self, session_id: str) -> Record | None:
+        """What a new archive holds after one pass over what is on disk now."""
+        with TemporaryDirectory(dir=self.archive_home.parent) as home:
+            fresh = Backstory(self.cline, Path(home))
+            fresh.call("capture", "--once")
+            return fresh.show(session_id)
 
     def settled(self, session_id: str, until: Callable[[Record], bool] | None = None) -> Record:
         """Wait till the archive shows what stands on disk, or what `until` asks for."""

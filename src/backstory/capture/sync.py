@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from ..schema.reading import SessionRef, Skipped, Torn
 from ..sources.base import Listing, Source
-from ..store import known, write
+from ..store import known
 
 SETTLED_NS = 10 * 1_000_000_000
 """A file that does not parse is salvaged when it has not changed for this long; before that Cline may be writing it."""
@@ -105,6 +105,9 @@ def _read_one(
     now_ns: Callable[[], int],
     settled: bool | None,
 ) -> None:
+    # Loaded when something changed: a pass that finds nothing new does not wait for the writer.
+    from ..store import write
+
     for _ in range(ATTEMPTS):
         generation, files = known.files(connection, source.name, ref.id)
         quiet = now_ns() - ref.changed_at >= SETTLED_NS if settled is None else settled

@@ -8,7 +8,7 @@ from collections import OrderedDict
 import zstandard
 
 BLOCK = 128 * 1024
-LEVEL = 3
+LEVEL = 1
 OPEN_BLOCKS = 8
 """Decompressed blocks that a reader keeps: a page of steps lies in few of them."""
 

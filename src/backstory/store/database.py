@@ -6,7 +6,6 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from importlib import resources
 from pathlib import Path
 
 from ..errors import ArchiveError
@@ -73,7 +72,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 def _first(connection: sqlite3.Connection) -> None:
     """The tables as `tables.sql` has them."""
-    script = resources.files(__package__).joinpath("tables.sql").read_text("utf-8")
+    script = Path(__file__).with_name("tables.sql").read_text("utf-8")
     for statement in _statements(script):
         connection.execute(statement)
     connection.execute("INSERT INTO meta VALUES ('next_step', 1)")

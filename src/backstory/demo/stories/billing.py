@@ -139,6 +139,21 @@ def _own_process(moments: Moments) -> Iterator[Session]:
         branch="queue-process",
         base=84_100,
     )
+    _split(story)
+    fork = story.fork("m9lz0", "08:42:31")
+    _inline(fork)
+
+    story.at("09:27:44").injected("[TASK RESUMPTION] Please continue where you left off.")
+    queue, run = "src/queue/index.ts", "  run(): Promise<void>;"
+    story.at("09:28:20").edit(
+        queue, "  start(): Promise<void>;", "  start(): Promise<void>;\n  close(): Promise<void>;"
+    )
+    story.at("09:28:51").edit(queue, run, f"{run}\n  close(): Promise<void>;")
+    yield story.end("cancelled", "09:31:05")
+    yield fork
+
+
+def _split(story: Session) -> None:
     story.at("08:20:17").prompt("Split the queue into its own process", "plan")
     story.think("Jobs live in the memory of the worker. A second process needs a way to hand jobs over.")
     story.read("src/queue/index.ts", "src/queue/memory.ts", WORKER)
@@ -162,18 +177,6 @@ def _own_process(moments: Moments) -> Iterator[Session]:
         '    "queue": "tsx src/queue/process.ts",\n    "test": "vitest run",',
     )
     story.run("npm run queue -- --check", "queue.sock is free\n", took=0.9)
-
-    fork = story.fork("m9lz0", "08:42:31")
-    _inline(fork)
-
-    story.at("09:27:44").injected("[TASK RESUMPTION] Please continue where you left off.")
-    queue, run = "src/queue/index.ts", "  run(): Promise<void>;"
-    story.at("09:28:20").edit(
-        queue, "  start(): Promise<void>;", "  start(): Promise<void>;\n  close(): Promise<void>;"
-    )
-    story.at("09:28:51").edit(queue, run, f"{run}\n  close(): Promise<void>;")
-    yield story.end("cancelled", "09:31:05")
-    yield fork
 
 
 def _inline(fork: Session) -> None:

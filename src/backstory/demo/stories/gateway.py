@@ -96,8 +96,22 @@ def _tests_in_ci(moments: Moments) -> Session:
     story = Session(
         moments, "c4t0p", "-18d 13:02:11", project=project, model=SONNET, branch="ci/e2e", base=41_200
     )
-    command = "docker compose up -d redis && npm run e2e"
+    _no_redis(story)
+    _own_redis(story)
+    story.at("-18d 16:17:20").prompt("And the workflow?")
+    story.edit(
+        ".github/workflows/ci.yaml",
+        "      - run: npm run e2e",
+        "      - run: npm run e2e\n        timeout-minutes: 5",
+    )
+    story.run("npm run e2e", output("api-gateway", "compose passes"), took=4.4)
+    story.at("-18d 16:19:40").say(
+        "`npm run e2e` starts Redis by itself now, so the workflow needs nothing but a limit of five minutes."
+    )
+    return story.end("completed", "-18d 16:20:30")
 
+
+def _no_redis(story: Session) -> None:
     story.at("-18d 13:02:30").prompt("Why do the e2e tests pass here and fail in CI?")
     story.think("The workflow runs npm run e2e right after npm test. Nothing in it starts Redis.")
     story.read(".github/workflows/ci.yaml", "compose.yaml", "test/e2e/health.test.ts")
@@ -112,6 +126,9 @@ def _tests_in_ci(moments: Moments) -> Session:
     story.run("npm run e2e", output("api-gateway", "e2e fails"), 1, took=5.2)
     story.say("The same seven tests as in CI, with the same `ECONNREFUSED`.")
 
+
+def _own_redis(story: Session) -> None:
+    command = "docker compose up -d redis && npm run e2e"
     story.at("-18d 15:52:05").prompt("Then let the tests bring their own Redis, here and in CI.")
     story.run(command, output("api-gateway", "compose fails"), 1, took=4.1)
     story.think(
@@ -134,59 +151,24 @@ def _tests_in_ci(moments: Moments) -> Session:
         "They pass. `ECONNREFUSED` came from tests that ran before Redis listened; Compose now waits until it answers."
     )
 
-    story.at("-18d 16:17:20").prompt("And the workflow?")
-    story.edit(
-        ".github/workflows/ci.yaml",
-        "      - run: npm run e2e",
-        "      - run: npm run e2e\n        timeout-minutes: 5",
-    )
-    story.run("npm run e2e", output("api-gateway", "compose passes"), took=4.4)
-    story.at("-18d 16:19:40").say(
-        "`npm run e2e` starts Redis by itself now, so the workflow needs nothing but a limit of five minutes."
-    )
-    return story.end("completed", "-18d 16:20:30")
-
 
 def _imported(moments: Moments) -> Session:
     """A plan from another tool, imported into Cline and carried on there."""
-    project = Project("api-gateway")
     counts = [Tokens(14, 310, 0, 16_200), Tokens(9, 120, 16_200, 2_100), Tokens(9, 480, 18_300, 900)]
     story = Session(
         moments,
         "0dXOZ",
         "-3d 11:20:00.0",
-        project=project,
+        project=Project("api-gateway"),
         model=SONNET,
         surface="desktop",
         title="Draft the migration from the session that ran in the terminal",
         base=37_900,
         tokens=counts,
     )
-    facts = story.facts
-    facts.mode, facts.trigger, facts.started, facts.spawn = "import", "claude-code", story.clock, False
-    facts.prompt = "Plan how the limits get out of the ini file and into a table of their own."
-    facts.more["importedFrom"] = {
-        "tool": "claude-code",
-        "sourceSessionId": story.ids.uuid(),
-        "sourcePath": "/home/dev/.claude/projects/-home-dev-work-api-gateway/limits.jsonl",
-        "importedAt": iso(moments("-3d 15:38:20")),
-        "sourceProvider": "anthropic",
-        "sourceModel": "claude-sonnet-4-5",
-    }
-    free = story.model.with_price(Price(0, 0, 0, 0))
-    story.model, cline = free, story.model
-    story.foreign = True
-    story.user([{"type": "text", "text": facts.prompt}], message_id=story.ids.nano(21))
-    story.think("Two readers and one writer. I look at the reader first.")
-    path = project.path("src/config/legacy.ts")
-    story.tool("Read", {"file_path": path}, project.files["src/config/legacy.ts"])
-    story.tool("Bash", {"command": "grep -rn limits src | wc -l"}, "9")
-    story.say("Three steps: a table `limits`, a copy of what the ini file has, then the readers one by one.")
-
-    story.flush()
+    _source(story)
     # The importer writes the id of a message last.
     story.messages = [{**{key: m[key] for key in m if key != "id"}, "id": m["id"]} for m in story.messages]
-    story.foreign, story.model = False, cline
     story.at("-3d 15:39:10").prompt("Write the first two steps as migrations.", checkpoint=None)
     story.create("migrations/0007_limits.sql", _TABLE)
     story.create("migrations/0008_copy_limits.ts", _COPY)
@@ -194,6 +176,30 @@ def _imported(moments: Moments) -> Session:
         "Both are there. 0008 leaves rows alone that exist already, so it can run twice."
     )
     return story.end("completed", "-3d 15:48:05")
+
+
+def _source(story: Session) -> None:
+    """What the other tool had, with its own names of tools and no cost."""
+    facts, project, cline = story.facts, story.project, story.model
+    facts.mode, facts.trigger, facts.started, facts.spawn = "import", "claude-code", story.clock, False
+    facts.prompt = "Plan how the limits get out of the ini file and into a table of their own."
+    facts.more["importedFrom"] = {
+        "tool": "claude-code",
+        "sourceSessionId": story.ids.uuid(),
+        "sourcePath": "/home/dev/.claude/projects/-home-dev-work-api-gateway/limits.jsonl",
+        "importedAt": iso(story.moments("-3d 15:38:20")),
+        "sourceProvider": "anthropic",
+        "sourceModel": "claude-sonnet-4-5",
+    }
+    story.foreign, story.model = True, cline.with_price(Price(0, 0, 0, 0))
+    story.user([{"type": "text", "text": facts.prompt}], message_id=story.ids.nano(21))
+    story.think("Two readers and one writer. I look at the reader first.")
+    path = project.path("src/config/legacy.ts")
+    story.tool("Read", {"file_path": path}, project.files["src/config/legacy.ts"])
+    story.tool("Bash", {"command": "grep -rn limits src | wc -l"}, "9")
+    story.say("Three steps: a table `limits`, a copy of what the ini file has, then the readers one by one.")
+    story.flush()
+    story.foreign, story.model = False, cline
 
 
 _TABLE = """-- One row a tenant and kind of limit; the ini file had one line each.

@@ -95,47 +95,16 @@ def _plan(story: Session) -> None:
 def _change(story: Session) -> None:
     suite = "npm test -- limiter"
     story.at("12:07:08").prompt("Go ahead. Keep the public API of the limiter.", checkpoint="a81c02e")
-    story.at("12:07:31").edit(
-        LIMITER,
-        "  async consume(key: string): Promise<Decision> {\n"
-        "    const used = await this.redis.incr(key);\n"
-        '    return used > this.limit ? "deny" : "allow";\n'
-        "  }",
-        "  async consume(key: string): Promise<Decision> {\n"
-        "    try {\n"
-        "      const used = await withTimeout(this.redis.incr(key), 250);\n"
-        '      return used > this.limit ? "deny" : "allow";\n'
-        "    } catch (error) {\n"
-        '      logOnce("limiter-unavailable", error);\n'
-        '      return "allow";\n'
-        "    }\n"
-        "  }",
-    )
-    story.at("12:07:44").create(
-        LOG_ONCE,
-        'import { log } from "../log";\n\n'
-        "const seen = new Set<string>();\n\n"
-        "/** Log a problem the first time it is met, then stay quiet. */\n"
-        "export function logOnce(key: string, error: unknown): void {\n"
-        '  log.warn({ key, error }, "continuing without it");\n'
-        "  seen.add(key);\n"
-        "}\n",
-    )
+    story.at("12:07:31").edit(LIMITER, _CONSUME, _CONSUME_SAFELY)
+    story.at("12:07:44").create(LOG_ONCE, _LOG_ONCE)
     story.at("12:07:58.2").run(suite, output("api-gateway", "limiter fails"), 1, took=3.1)
     story.at("12:08:31").think("Two warnings: logOnce records the key but never looks at it before it logs.")
     body = '  log.warn({ key, error }, "continuing without it");\n  seen.add(key);'
     head = "export function logOnce(key: string, error: unknown): void {\n"
     story.edit(LOG_ONCE, head + body, f"{head}  if (seen.has(key)) return;\n{body}")
     story.at("12:08:39.3").run(suite, output("api-gateway", "limiter passes"), took=2.9)
-    asked = "    const decision = await limiter.consume(keyFor(req));\n"
-    dead = '    if (decision === "unavailable") return next(unavailable());'
-    better = (
-        "    const key = keyOf(req);\n"
-        "    const decision = await limiter.consume(key);\n"
-        '    if (decision === "deny") log.debug({ key }, "over the limit");'
-    )
-    story.at("12:09:02").edit(MIDDLEWARE, asked + dead, better)
-    story.at("12:09:17").edit(MIDDLEWARE, asked.replace("keyFor", "keyOf") + dead, better)
+    story.at("12:09:02").edit(MIDDLEWARE, _DECISION.replace("keyOf", "keyFor"), _DECISION_BY_KEY)
+    story.at("12:09:17").edit(MIDDLEWARE, _DECISION, _DECISION_BY_KEY)
     push = "git push --force-with-lease origin fix/rate-limit-redis"
     refusal = refused(denied_with("Not yet, I want to read it first."))
     story.at("12:09:40").tool("run_commands", {"commands": [push]}, refusal, took=7.5, error=True)
@@ -210,3 +179,37 @@ def _whole_suite() -> str:
     lines.append(" ␛[31m×␛[0m test/e2e/health.test.ts > reports degraded, not down, without Redis 104ms")
     lines.sort(key=lambda line: line.split("test/")[1])
     return "\n".join([*lines, output("api-gateway", "suite fails")]).replace("␛", "\x1b")
+
+
+_CONSUME = """  async consume(key: string): Promise<Decision> {
+    const used = await this.redis.incr(key);
+    return used > this.limit ? "deny" : "allow";
+  }"""
+
+_CONSUME_SAFELY = """  async consume(key: string): Promise<Decision> {
+    try {
+      const used = await withTimeout(this.redis.incr(key), 250);
+      return used > this.limit ? "deny" : "allow";
+    } catch (error) {
+      logOnce("limiter-unavailable", error);
+      return "allow";
+    }
+  }"""
+
+_LOG_ONCE = """import { log } from "../log";
+
+const seen = new Set<string>();
+
+/** Log a problem the first time it is met, then stay quiet. */
+export function logOnce(key: string, error: unknown): void {
+  log.warn({ key, error }, "continuing without it");
+  seen.add(key);
+}
+"""
+
+_DECISION = """    const decision = await limiter.consume(keyOf(req));
+    if (decision === "unavailable") return next(unavailable());"""
+
+_DECISION_BY_KEY = """    const key = keyOf(req);
+    const decision = await limiter.consume(key);
+    if (decision === "deny") log.debug({ key }, "over the limit");"""

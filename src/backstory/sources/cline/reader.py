@@ -17,8 +17,6 @@ from .files import Split
 from .state import State
 from .steps import BLOCK, Context, Translator
 
-READER = 1
-"""Raised when the meaning of rows changes: files read by an older reader are then read again as a whole."""
 DIGEST = 16
 _role = msgspec.json.Decoder(msgspec.defstruct("Role", [("role", str)]))
 
@@ -38,13 +36,15 @@ class FileReader:
         size: int,
         known: KnownFile | None,
         *,
+        version: int,
         importing: bool,
         manifest_prompt: tuple[str, str | None] | None = None,
     ) -> None:
         self.context = context
         self.split = split
         self.size = size
-        self.known = known if known is not None and known.reader == READER else None
+        self.version = version
+        self.known = known if known is not None and known.reader == version else None
         self.manifest_prompt = manifest_prompt
         self.digests = digests(split.raws)
         self.state = State(importing=importing)
@@ -92,7 +92,7 @@ class FileReader:
             state=self.saved if longer or kept is None else kept.state,
             state_at=self.saved_at if longer or kept is None else kept.state_at,
             fidelity=self._fidelity(),
-            reader=READER,
+            reader=self.version,
         )
 
     def _last_reply(self) -> int:

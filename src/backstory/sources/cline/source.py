@@ -1,30 +1,23 @@
-"""Cline as a source: its sessions on disk, and one of them read into schema rows."""
+"""Cline as a source: where its sessions are on disk, and which of them a person means."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from msgspec.structs import replace
-
-from ...errors import InputError, ReadError, TornFile, UnknownSession
-from ...schema.reading import FileReading, FileStat, KnownFile, Reading, SessionRef, Skipped, Torn
-from ...schema.session import CopiedFrom, Refused, Session
+from ...errors import InputError, UnknownSession
+from ...schema.reading import FileStat, KnownFile, Reading, SessionRef, Skipped
 from ..base import Listing, Root
-from . import manifest as manifests
 from . import paths
-from .approval import Policy, load_settings
-from .files import Split, file_stat, read_bytes, read_json, salvage, split
-from .reader import READER, FileReader
-from .steps import Context
 from .times import epoch_ms
+
+READER = 1
+"""Raised when the meaning of rows changes: files read by an older reader are then read again as a whole."""
 
 MESSAGES = ".messages.json"
 COMPACTION = ".compaction.json"
-ABSENT = FileStat(0, 0, 0)
 _token = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _updated = re.compile(rb'"updated_at"\s*:\s*"([^"]{10,40})"')
 
@@ -100,7 +93,7 @@ class ClineSource:
                     skipped.append(Skipped(entry.path, "a link that leads out of the session folder"))
                     continue
                 if entry.is_file():
-                    files[name] = file_stat(entry.stat())
+                    files[name] = _marks(entry.stat())
         if f"{session_id}.json" not in files and f"{session_id}{MESSAGES}" not in files:
             return None
         return SessionRef(self.name, session_id, root, Path(folder), files)
@@ -157,7 +150,7 @@ class ClineSource:
                     return ref
         if path.is_file() and path.name.endswith(".json") and _holds_messages(path):
             stem = path.name.removesuffix(".json")
-            marks = {path.name: file_stat(path.stat())}
+            marks = {path.name: _marks(path.stat())}
             return SessionRef(self.name, stem, str(folder), folder, marks, lead=path.name)
         raise InputError(
             f"{item}: no session of Cline's; a session folder holds <id>.json or <id>{MESSAGES}."
@@ -172,148 +165,15 @@ class ClineSource:
         env: Mapping[str, str],
     ) -> Reading:
         """Read what changed of a session. What does not parse is reported as torn, and salvaged when settled."""
-        reading = Reading(ref, Session(id=ref.id, agent=manifests.session(ref.id, None).agent))
-        manifest = self._manifest(ref, reading, env)
-        fork = manifests.fork_of(manifest)
-        policy = Policy(
-            reading.session.surface,
-            (manifest or {}).get("metadata", {}).get("autoApproveTools")
-            if isinstance((manifest or {}).get("metadata"), dict)
-            else None,
-            load_settings(env),
-        )
-        if fork is not None:
-            reading.session = replace(reading.session, copied_from=CopiedFrom(fork[0], "fork", at=fork[1]))
-        self._compaction(ref, reading)
-        lead = ref.lead or f"{ref.id}{MESSAGES}"
-        names = sorted(
-            (name for name in ref.files if name.endswith(MESSAGES) or name == lead),
-            key=lambda name: name != lead,
-        )
-        for name in names if lead in names else [lead, *names]:
-            self._file(ref, reading, name, known, policy, manifest, settled)
-        return reading
+        # The reader is loaded when a session is read: a pass that finds nothing new does not wait for it.
+        from .session import SessionReader
 
-    def _manifest(self, ref: SessionRef, reading: Reading, env: Mapping[str, str]) -> dict[str, Any] | None:
-        name = f"{ref.id}.json"
-        refused: list[str] = []
-        manifest = None
-        note: str | None = None
-        if name in ref.files and name != ref.lead:
-            try:
-                manifest, _ = read_json(ref.folder / name, ref.folder, refused)
-            except TornFile:
-                reading.torn.append(Torn(name, str(ref.folder / name), ref.files[name].size))
-                note = "manifest does not parse"
-            except ReadError as error:
-                reading.skipped.append(Skipped(str(ref.folder / name), _reason(error), ref.files[name].size))
-                note = "manifest is not readable"
-        values = tuple(Refused(name, where, value) for where, _, value in (e.partition("=") for e in refused))
-        data = paths.data_dir(env, windows=os.name == "nt").path
-        reading.session = manifests.session(ref.id, manifest, values, data_dir=data)
-        if note is not None:
-            fidelity = replace(reading.session.fidelity, notes=(note,))
-            reading.session = replace(reading.session, fidelity=fidelity)
-        return manifest
+        return SessionReader(ref, known, settled=settled, env=env, reader=READER).read()
 
-    def _compaction(self, ref: SessionRef, reading: Reading) -> None:
-        name = f"{ref.id}{COMPACTION}"
-        if name not in ref.files:
-            return
-        try:
-            value, _ = read_json(ref.folder / name, ref.folder, [])
-        except TornFile:
-            reading.torn.append(Torn(name, str(ref.folder / name), ref.files[name].size))
-            return
-        except ReadError as error:
-            reading.skipped.append(Skipped(str(ref.folder / name), _reason(error), ref.files[name].size))
-            return
-        reading.session = replace(reading.session, compaction=manifests.compaction(value))
 
-    def _file(
-        self,
-        ref: SessionRef,
-        reading: Reading,
-        name: str,
-        known: Mapping[str, KnownFile],
-        policy: Policy,
-        manifest: dict[str, Any] | None,
-        settled: bool,
-    ) -> None:
-        """Add one messages file to the reading, unless it is as it was."""
-        session = reading.session
-        before = known.get(name)
-        path, marks = ref.folder / name, ref.files.get(name, ABSENT)
-        folder = ref.folder
-        if name not in ref.files:
-            path, marks = self._elsewhere(manifest, name) or (path, ABSENT)
-            folder = path.parent
-        if before is not None and before.reader == READER and before.stat == marks:
-            return
-        if before is not None and before.digests and marks == ABSENT:
-            return
-        found = Split([], {})
-        if marks != ABSENT:
-            try:
-                data, marks = read_bytes(path, folder)
-            except ReadError as error:
-                reading.skipped.append(Skipped(str(path), _reason(error), marks.size))
-                return
-            opened = self._split(data, name, path, reading, settled)
-            if opened is None:
-                return
-            found = opened
-            if folder != ref.folder:
-                found.notes.append("messages reached through messages_path")
-        stem = "" if name in (ref.lead, f"{ref.id}{MESSAGES}") else name.removesuffix(MESSAGES)
-        trigger = session.imported.tool if session.imported else None
-        context = Context(
-            ref.id,
-            name,
-            stem,
-            session.cwd,
-            policy,
-            session.started_at,
-            trigger in ("claude-code", "opencode"),
-        )
-        prompt = None
-        if not stem and session.prompt is not None:
-            prompt = (session.prompt, manifests.prompt_mode(manifest))
-        reader = FileReader(
-            context,
-            found,
-            marks.size,
-            before,
-            importing=session.imported is not None,
-            manifest_prompt=prompt,
-        )
-        updated = epoch_ms(found.head.get("updated_at"))
-        if updated is not None and updated > (session.updated_at or 0):
-            reading.session = replace(session, updated_at=updated)
-        rows: Iterator[Any] = reader.rows()
-        reading.files.append(FileReading(name, marks, reader.since, rows, reader.add_only, reader.tail))
-
-    def _split(self, data: bytes, name: str, path: Path, reading: Reading, settled: bool) -> Split | None:
-        try:
-            return split(data, name)
-        except TornFile:
-            saved = salvage(data) if settled else None
-            count = len(saved.raws) if saved is not None and saved.raws else None
-            reading.torn.append(Torn(name, str(path), len(data), count))
-            return saved if count else None
-
-    def _elsewhere(self, manifest: dict[str, Any] | None, name: str) -> tuple[Path, FileStat] | None:
-        """The lead's messages where the manifest says they are, when there are none beside it."""
-        where = (manifest or {}).get("messages_path")
-        if not isinstance(where, str) or not where.endswith(name):
-            return None
-        path = Path(where)
-        try:
-            if path.name == name and path.is_absolute() and path.is_file() and not path.is_symlink():
-                return path, file_stat(path.stat())
-        except (OSError, ValueError):
-            return None
-        return None
+def _marks(entry: os.stat_result) -> FileStat:
+    """The marks of a file by which a change is seen."""
+    return FileStat(entry.st_size, entry.st_mtime_ns, entry.st_ino)
 
 
 def _inside(path: str, folder: str) -> bool:
@@ -328,7 +188,3 @@ def _holds_messages(path: Path) -> bool:
     except OSError:
         return False
     return b'"messages"' in head and b'"updated_at"' in head
-
-
-def _reason(error: ReadError) -> str:
-    return str(error).rpartition(": ")[2]
