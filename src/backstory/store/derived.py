@@ -41,6 +41,7 @@ class Fact(Struct, frozen=True, gc=False):
     added: int | None
     removed: int | None
     flags: str | None
+    n: int = 0
 
     @property
     def failed(self) -> bool:
@@ -108,6 +109,21 @@ def fates_of(facts: Sequence[Fact]) -> dict[str, Fate]:
     return found
 
 
+def still_failing(facts: Sequence[Fact]) -> int:
+    """How many of the same are still failing, without what became of the others."""
+    later_ok: set[int] = set()
+    last_root = next((fact for fact in reversed(facts) if fact.actor_id == ROOT), None)
+    count = int(last_root is not None and last_root.is_error)
+    for fact in reversed(facts):
+        if fact.same is None:
+            continue
+        if fact.outcome == "ok":
+            later_ok.add(fact.same)
+        elif fact.failed and fact.same not in later_ok and not _is_answer(fact):
+            count += 1
+    return count
+
+
 def _fate(fact: Fact, success: Fact | None, between: Sequence[Fact]) -> Fate:
     if success is None:
         return Fate(failing=not _is_answer(fact))
@@ -129,29 +145,39 @@ def _is_answer(fact: Fact) -> bool:
 
 def totals(facts: Sequence[Fact], turns: int) -> Totals:
     """Counts over a session's current steps."""
-    applied = [fact for fact in facts if fact.type == "edit" and fact.outcome == "ok"]
-    root = sum(fact.actor_id == ROOT for fact in facts)
+    root = failed = rejected = edits = added = removed = 0
+    files: set[int | None] = set()
+    for fact in facts:
+        root += fact.actor_id == ROOT
+        if fact.decision == "rejected":
+            rejected += 1
+        elif fact.outcome == "failed":
+            failed += 1
+        if fact.type == "edit" and fact.outcome == "ok":
+            edits += 1
+            files.add(fact.same)
+            added += fact.added or 0
+            removed += fact.removed or 0
     return Totals(
         turns=turns,
         steps=root,
         child_steps=len(facts) - root,
-        failed=sum(fact.failed for fact in facts),
-        failing=sum(fate.failing for fate in fates_of(facts).values()),
-        rejected=sum(fact.decision == "rejected" for fact in facts),
-        edits=len(applied),
-        files=len({fact.same for fact in applied}),
-        added=sum(fact.added or 0 for fact in applied),
-        removed=sum(fact.removed or 0 for fact in applied),
+        failed=failed,
+        failing=still_failing(facts),
+        rejected=rejected,
+        edits=edits,
+        files=len(files),
+        added=added,
+        removed=removed,
     )
 
 
-def active_length(facts: Iterable[Fact], quiet: Iterable[int | None], idle_gap: int) -> int | None:
+def active_length(first: int | None, last: int | None, quiet: Iterable[int | None], idle_gap: int) -> int | None:
     """Time from the first step to the last in ms, without the gaps before prompts that were idle."""
-    moments = [at for fact in facts for at in (fact.at, fact.ended_at) if at is not None]
-    if not moments:
+    if first is None or last is None:
         return None
     idle = sum(gap for gap in quiet if gap is not None and gap >= idle_gap)
-    return max(max(moments) - min(moments) - idle, 0)
+    return max(last - first - idle, 0)
 
 
 def state(

@@ -51,8 +51,7 @@ def actors(connection: sqlite3.Connection, session: int) -> list[Actor]:
 
 def update(connection: sqlite3.Connection, session: int, idle_gap: int) -> None:
     """Count a session's steps anew and note its last one."""
-    numbered = [(Fact(*values[:-1]), values[-1]) for values in connection.execute(_FACTS, (session,))]
-    found = [fact for fact, _ in numbered]
+    found = [Fact(*values) for values in connection.execute(_FACTS, (session,))]
     everybody = actors(connection, session)
     if len(everybody) > 1:
         found = reading_order(everybody, found)
@@ -64,11 +63,11 @@ def update(connection: sqlite3.Connection, session: int, idle_gap: int) -> None:
         )
     ]
     counts = totals(found, len(quiet))
-    root = [(fact, n) for fact, n in numbered if fact.actor_id == ROOT]
-    last, last_n = root[-1] if root else (None, None)
-    first = next((fact.id for fact, _ in root if fact.sub >= 0), None)
+    last = next((fact for fact in reversed(found) if fact.actor_id == ROOT), None)
+    first = next((fact.id for fact in found if fact.actor_id == ROOT and fact.sub >= 0), None)
     first_id = first.rpartition("#")[0] if first is not None else None
-    moments = [at for fact in found for at in (fact.at, fact.ended_at) if at is not None]
+    began = min((fact.at for fact in found if fact.at is not None), default=None)
+    ended = max((fact.ended_at or fact.at or 0 for fact in found), default=0) or None
     connection.execute(
         "UPDATE session SET turns=?, steps=?, child_steps=?, failed=?, failing=?, rejected=?, edits=?, files=?,"
         " added=?, removed=?, last_at=coalesce(?, started_at), length=?, first_id=?, last_step=?, open_call=?, error=?,"
@@ -85,10 +84,10 @@ def update(connection: sqlite3.Connection, session: int, idle_gap: int) -> None:
             counts.files,
             counts.added,
             counts.removed,
-            max(moments, default=None),
-            active_length(found, quiet, idle_gap),
+            ended,
+            active_length(began, ended, quiet, idle_gap),
             first_id,
-            last_n,
+            last.n if last is not None else None,
             int(last is not None and last.type != "message" and last.outcome == "unknown"),
             last.subject if last is not None and last.is_error else None,
             session,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from hashlib import blake2b
 
@@ -59,8 +58,8 @@ class FileReader:
         """Go on at the saved state when everything before it is unchanged."""
         if self.known is None or not self.known.state:
             return
-        prefix = len(os.path.commonprefix([self.digests, self.known.digests])) // DIGEST
-        if prefix < self.known.state_at:
+        unchanged = self.known.state_at * DIGEST
+        if self.digests[:unchanged] != self.known.digests[:unchanged] or len(self.digests) < unchanged:
             return
         try:
             self.state = states.load(self.known.state)
