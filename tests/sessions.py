@@ -7,20 +7,20 @@ pretty-printed with two blanks, a final newline, the system prompt last.
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping, Sequence
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from backstory import Archive, read_session
 from backstory.schema.record import Record
-from backstory.schema.step import Step
+from backstory.schema.step import Message, Step
 
 ID = "1796026000000_abcde"
 START = 1_796_026_000_000
 """Epoch ms at which every built session begins; each message is one second later than the one before."""
 
+MODEL = {"id": "mock-model", "provider": "openai-compatible"}
 Json = Any
 Object = dict[str, Any]
 
@@ -30,6 +30,12 @@ def iso(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def pretty(value: Json) -> bytes:
+    """JSON as JavaScript prints it: non-ASCII as it is, a lone surrogate as an escape."""
+    printed = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", printed).encode()
+
+
 def wrapped(text: str, mode: str = "act") -> str:
     """A prompt in the envelope in which Cline stores it."""
     return f'<user_input mode="{mode}">{text}</user_input>'
@@ -37,10 +43,6 @@ def wrapped(text: str, mode: str = "act") -> str:
 
 def text(value: Json) -> Object:
     return {"type": "text", "text": value}
-
-
-def thinking(value: Json) -> Object:
-    return {"type": "thinking", "thinking": value}
 
 
 def tool_use(call_id: str, name: str, value: Json) -> Object:
@@ -58,16 +60,9 @@ def item(query: str, result: Json, error: str | None = None) -> Object:
     return entry if error is None else {**entry, "error": error}
 
 
-def metrics(
-    tokens: Json = 1000, output: Json = 50, read: Json = 0, write: Json = 0, cost: Json = None
-) -> Object:
-    counts = {
-        "inputTokens": tokens,
-        "outputTokens": output,
-        "cacheReadTokens": read,
-        "cacheWriteTokens": write,
-    }
-    return counts if cost is None else {**counts, "cost": cost}
+def metrics(tokens: Json = 1000, output: Json = 50, read: Json = 0, write: Json = 0, **more: Json) -> Object:
+    cached = {"cacheReadTokens": read, "cacheWriteTokens": write}
+    return {"inputTokens": tokens, "outputTokens": output, **cached, **more}
 
 
 class Conversation:
@@ -82,9 +77,9 @@ class Conversation:
     def add(self, role: Json, content: Json, **more: Json) -> Object:
         """Append a message; `more` replaces or adds fields, and a field that is `...` is left out."""
         number = len(self.messages)
-        message = {"id": f"msg_{number:08d}", "role": role, "content": content}
-        message["ts"] = self.start + (number + 1) * 1000
-        message = {key: value for key, value in {**message, **more}.items() if value is not ...}
+        ts = self.start + (number + 1) * 1000
+        own = {"id": f"msg_{number:08d}", "role": role, "content": content, "ts": ts}
+        message = {key: value for key, value in {**own, **more}.items() if value is not ...}
         self.messages.append(message)
         return message
 
@@ -99,8 +94,7 @@ class Conversation:
     def reply(self, *blocks: Json, **more: Json) -> Object:
         """An assistant message; plain strings are text blocks."""
         content = [text(block) if isinstance(block, str) else block for block in blocks]
-        model = {"id": "mock-model", "provider": "openai-compatible"}
-        return self.add("assistant", content, **{"modelInfo": model, "metrics": metrics(), **more})
+        return self.add("assistant", content, **{"modelInfo": MODEL, "metrics": metrics(), **more})
 
     def call(self, name: str, value: Json, call_id: str | None = None, **more: Json) -> str:
         """An assistant message with one call; returns the call's id."""
@@ -126,9 +120,7 @@ class Conversation:
         return {**head, "origin": origin, "messages": self.messages, **last}
 
     def data(self) -> bytes:
-        return (json.dumps(self.document(), indent=2, ensure_ascii=False) + "\n").encode(
-            "utf-8", "surrogatepass"
-        )
+        return pretty(self.document())
 
 
 class Session(Conversation):
@@ -138,26 +130,13 @@ class Session(Conversation):
         super().__init__(session_id, start=start)
         self.root = root
         self.folder = root / session_id
-        self.manifest: Object | None = {
-            "version": 1,
-            "session_id": session_id,
-            "source": "cli",
-            "pid": 4711,
-            "started_at": iso(start),
-            "status": "running",
-            "interactive": False,
-            "provider": "openai-compatible",
-            "model": "mock-model",
-            "cwd": "/home/dev/work/demo",
-            "workspace_root": "/home/dev/work/demo",
-            "team_name": "team-abcde",
-            "enable_tools": True,
-            "enable_spawn": True,
-            "enable_teams": True,
-            "prompt": "Do something",
-            "metadata": {"sessionHistoryOrigin": {"mode": "user", "version": "3.0.65"}},
-            "messages_path": str(self.file),
-        }
+        head = {"version": 1, "session_id": session_id, "source": "cli", "pid": 4711}
+        run = {"started_at": iso(start), "status": "running", "interactive": False}
+        model = {"provider": "openai-compatible", "model": "mock-model"}
+        place = {"cwd": "/home/dev/work/demo", "workspace_root": "/home/dev/work/demo"}
+        meta = {"sessionHistoryOrigin": {"mode": "user", "version": "3.0.65"}}
+        last = {"prompt": "Do something", "metadata": meta, "messages_path": str(self.file)}
+        self.manifest: Object | None = {**head, **run, **model, **place, **last}
         self.children: dict[str, Conversation] = {}
 
     @property
@@ -176,8 +155,7 @@ class Session(Conversation):
     def write(self) -> Session:
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.manifest is not None:
-            data = json.dumps(self.manifest, indent=2, ensure_ascii=False) + "\n"
-            self.manifest_file.write_bytes(data.encode("utf-8", "surrogatepass"))
+            self.manifest_file.write_bytes(pretty(self.manifest))
         self.file.write_bytes(self.data())
         for stem, conversation in self.children.items():
             (self.folder / f"{stem}.messages.json").write_bytes(conversation.data())
@@ -195,7 +173,7 @@ def environment(home: Path) -> dict[str, str]:
 
 def read(path: Path | str) -> Record:
     """Read a session with no settings of any Cline around."""
-    return read_session(path, env=environment(Path(os.sep, "nonexistent")))
+    return read_session(path, env=environment(Path("nowhere")))
 
 
 def archive(home: Path) -> Archive:
@@ -210,14 +188,5 @@ def tools(record: Record) -> list[Step]:
 
 def messages(record: Record) -> list[tuple[str, str]]:
     """Role and text of the steps that are messages."""
-    return [(step.payload.role, step.payload.text) for step in record.steps if hasattr(step.payload, "role")]
-
-
-def picked(payloads: Sequence[Any], *names: str) -> list[tuple[Any, ...]]:
-    """Some fields of each payload, to compare at a glance."""
-    return [tuple(getattr(payload, name) for name in names) for payload in payloads]
-
-
-def merged(base: Mapping[str, Any], **changes: Any) -> Object:
-    """A copy with changes."""
-    return {**base, **changes}
+    said = [step.payload for step in record.steps if isinstance(step.payload, Message)]
+    return [(message.role, message.text) for message in said]

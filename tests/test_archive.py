@@ -44,7 +44,10 @@ def test_every_recording_reads_the_same_from_disk_and_archive(archive: Archive, 
         with Archive(tmp_path / f"{scenario}.db", env={}) as own:
             own.sync([RECORDINGS / scenario / "sessions"])
             for folder in (RECORDINGS / scenario / "sessions").iterdir():
-                stored, fresh = record_json(own.record(folder.name)), record_json(read_session(folder, env={}))
+                stored, fresh = (
+                    record_json(own.record(folder.name)),
+                    record_json(read_session(folder, env={})),
+                )
                 for name in ("segments", "actors", "turns", "steps", "calls"):
                     assert stored[name] == fresh[name], (scenario, name)
 
@@ -118,7 +121,12 @@ def test_a_fork_is_linked_in_whatever_order_it_arrives(archive: Archive, session
 @pytest.mark.parametrize("newest_first", [True, False])
 def test_a_rewind_is_known_by_equal_leading_ids(archive: Archive, sessions: Path, newest_first: bool) -> None:
     def message(number: int) -> dict[str, Any]:
-        return {"id": f"m{number}", "role": "user", "ts": NOW + number, "content": [{"type": "text", "text": "x"}]}
+        return {
+            "id": f"m{number}",
+            "role": "user",
+            "ts": NOW + number,
+            "content": [{"type": "text", "text": "x"}],
+        }
 
     made = []
     for name, ids in (("1796000000000_aaaaa", [0, 1, 2, 3]), ("1796000009000_bbbbb", [0, 1, 8])):
@@ -134,7 +142,9 @@ def test_a_rewind_is_known_by_equal_leading_ids(archive: Archive, sessions: Path
     assert (copied.session_id, copied.kind, copied.messages) == ("1796000000000_aaaaa", "rewind", 2)
 
 
-def test_a_decision_does_not_change_with_later_settings(archive: Archive, tmp_path: Path, sessions: Path) -> None:
+def test_a_decision_does_not_change_with_later_settings(
+    archive: Archive, tmp_path: Path, sessions: Path
+) -> None:
     session = GrowingSession(sessions, manifest={"session_id": "1796026921000_grow1", "source": "cli"})
     settings = tmp_path / ".cline" / "data" / "settings"
     settings.mkdir(parents=True)
@@ -146,7 +156,9 @@ def test_a_decision_does_not_change_with_later_settings(archive: Archive, tmp_pa
     session.document([call, result])
     archive.sync([sessions])
     (settings / "global-settings.json").write_text('{"toolAutoApprove": false}')
-    later = json.loads(json.dumps([call, result]).replace("c1", "c2").replace('"a"', '"a2"').replace('"b"', '"b2"'))
+    later = json.loads(
+        json.dumps([call, result]).replace("c1", "c2").replace('"a"', '"a2"').replace('"b"', '"b2"')
+    )
     session.document([call, result, *later])
     archive.sync([sessions])
     decisions = {step.id: (step.decision, step.decision_source) for step in archive.record(session.id).steps}
@@ -155,7 +167,9 @@ def test_a_decision_does_not_change_with_later_settings(archive: Archive, tmp_pa
 
 def test_forgetting_leaves_no_word_in_the_file(archive: Archive, sessions: Path) -> None:
     session = GrowingSession(sessions)
-    session.document([{"id": "m", "role": "user", "ts": NOW, "content": [{"type": "text", "text": "zanzibarine"}]}])
+    session.document(
+        [{"id": "m", "role": "user", "ts": NOW, "content": [{"type": "text", "text": "zanzibarine"}]}]
+    )
     (kept,) = copy("basic-act", sessions)
     archive.sync([sessions])
     assert archive.search("zanzibarine").total == 1
@@ -200,7 +214,9 @@ def test_ids_that_people_type(archive: Archive, sessions: Path) -> None:
     assert archive.resolve("1796026") == "1796026012127_2js90"
     assert archive.resolve("zk4") == "1796027402484_zk4kp"
     assert archive.resolve("last") == archive.sessions()[0].session.id
-    with pytest.raises(AmbiguousSession, match=r'"1796027402484" fits 3 sessions: \w{5}, \w{5}, \w{5}\. Write one'):
+    with pytest.raises(
+        AmbiguousSession, match=r'"1796027402484" fits 3 sessions: \w{5}, \w{5}, \w{5}\. Write one'
+    ):
         archive.resolve("1796027402484")
     with pytest.raises(UnknownSession, match=r"backstory ingest --agent cline nope"):
         archive.resolve("nope")

@@ -81,7 +81,12 @@ def test_a_finished_call_is_completed_in_place(tmp_path: Path) -> None:
 def test_late_metrics_of_the_last_reply_make_a_call_and_no_new_step(tmp_path: Path) -> None:
     session = GrowingSession(tmp_path / "sessions")
     archive = archive_at(tmp_path)
-    reply: dict[str, Any] = {"id": "m", "role": "assistant", "ts": NOW, "content": [{"type": "text", "text": "done"}]}
+    reply: dict[str, Any] = {
+        "id": "m",
+        "role": "assistant",
+        "ts": NOW,
+        "content": [{"type": "text", "text": "done"}],
+    }
     session.document([reply])
     archive.sync([tmp_path / "sessions"])
     assert archive.record(session.id).calls == ()
@@ -134,9 +139,14 @@ def test_a_changed_text_keeps_both_versions(tmp_path: Path) -> None:
     session = GrowingSession(tmp_path / "sessions")
     archive = archive_at(tmp_path)
     for text in ("first words", "second words", "third words"):
-        session.document([{"id": "m", "role": "assistant", "ts": NOW, "content": [{"type": "text", "text": text}]}])
+        session.document(
+            [{"id": "m", "role": "assistant", "ts": NOW, "content": [{"type": "text", "text": text}]}]
+        )
         archive.sync([tmp_path / "sessions"])
-    versions = {step.id: (step.payload.text, step.superseded) for step in archive.record(session.id, superseded=True).steps}
+    versions = {
+        step.id: (step.payload.text, step.superseded)
+        for step in archive.record(session.id, superseded=True).steps
+    }
     assert versions == {
         "m#0": ("third words", False),
         "m#0^1": ("first words", True),

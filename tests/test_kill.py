@@ -33,7 +33,9 @@ def tree(root: Path) -> dict[str, int]:
 
 def run_and_kill(archive: Path, sessions: Path, delay: float) -> bool:
     """Ingest in a process of its own and kill it after a delay; true when it was still at work."""
-    process = subprocess.Popen([sys.executable, "-c", INGEST, str(archive), str(sessions)], stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", INGEST, str(archive), str(sessions)], stdout=subprocess.PIPE
+    )
     assert process.stdout is not None
     process.stdout.readline()
     time.sleep(delay)
@@ -77,7 +79,9 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
     expected = tree(sessions)
     archive = tmp_path / "home" / "archive.db"
     both = [
-        subprocess.Popen([sys.executable, "-c", INGEST, str(archive), str(sessions)], stdout=subprocess.DEVNULL)
+        subprocess.Popen(
+            [sys.executable, "-c", INGEST, str(archive), str(sessions)], stdout=subprocess.DEVNULL
+        )
         for _ in range(3)
     ]
     assert [process.wait(timeout=120) for process in both] == [0, 0, 0]

@@ -160,7 +160,12 @@ def test_a_session_without_a_recorded_end_has_none(following: Following) -> None
 
 
 def capture(home: Path, *more: str) -> subprocess.Popen[str]:
-    env = {**os.environ, "HOME": str(home), "BACKSTORY_HOME": str(home / "backstory"), "PYTHONUNBUFFERED": "1"}
+    env = {
+        **os.environ,
+        "HOME": str(home),
+        "BACKSTORY_HOME": str(home / "backstory"),
+        "PYTHONUNBUFFERED": "1",
+    }
     for name in ("CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR", "BACKSTORY_CLINE_DIR"):
         env.pop(name, None)
     return subprocess.Popen(

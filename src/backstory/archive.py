@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from .errors import InputError, ReadError
+from .errors import ReadError
 from .schema.link import Spawn, link
 from .schema.record import Placed, Record, assemble
 from .schema.session import Totals, merge_fidelity
+from .sources import load
 from .sources.base import Root, Source
-from .sources.cline.source import ClineSource
 from .store import database, forget, read
 from .store.read import Filter
 from .store.results import Day, Finding, Found, Listed, Scope, State
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from .capture.sync import Progress, SyncReport
 
 
-def read_session(path: str | Path, *, env: Mapping[str, str] | None = None) -> Record:
-    """Read one Cline session: its folder, or a file in it. Nothing is stored.
+def read_session(path: str | Path, *, agent: str = "cline", env: Mapping[str, str] | None = None) -> Record:
+    """Read one session of an agent: its folder, or a file in it. Nothing is stored.
 
     What only an archive can know stays empty: `gone`, `totals`, and copies that Cline did not mark.
     Raises `InputError` for a path that is no session, `ReadError` for one that cannot be read at all.
     """
-    source = ClineSource()
+    source = load(agent)
     ref = source.locate(str(path), [])
     reading = source.read(ref, {}, settled=True, env=os.environ if env is None else env)
     placed, actors, turns, calls, spawns, parts = [], [], [], [], [], [reading.session.fidelity]
@@ -89,7 +89,7 @@ class Archive:
         self.env = os.environ if env is None else env
         self.path = Path(path) if path is not None else database.default_path(self.env)
         self.now = now
-        self.source: Source = ClineSource()
+        self.source: Source = load("cline")
         self.connection = database.connect(self.path)
 
     def __enter__(self) -> Archive:
@@ -126,13 +126,11 @@ class Archive:
         """
         from .capture.sync import SyncReport, read_one
 
-        if agent != self.source.name:
-            raise InputError(f'There is no agent "{agent}"; {self.source.name} is known.')
-        roots = self.source.roots(self.env, [Path(folder) for folder in sessions_dirs])
-        ref = self.source.locate(item, roots)
-        forget.remember_again(self.connection, self.source.name, ref.id)
+        source = load(agent)
+        ref = source.locate(item, source.roots(self.env, [Path(folder) for folder in sessions_dirs]))
+        forget.remember_again(self.connection, source.name, ref.id)
         report = SyncReport(seen=1)
-        read_one(self.connection, self.source, ref, report, env=self.env, settled=True)
+        read_one(self.connection, source, ref, report, env=self.env, settled=True)
         return report
 
     def sessions(

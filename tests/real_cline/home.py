@@ -105,6 +105,15 @@ class ClineHome:
         found: list[dict[str, Any]] = self.document(session_id)["messages"]
         return found
 
+    def writing(self, count: int) -> str:
+        """Wait till the home's only session has that many messages on disk; returns its id."""
+        deadline = time.monotonic() + RUN_LIMIT
+        while not any(len(self.messages(found)) == count for found in self.session_ids()):
+            assert time.monotonic() < deadline, f"Cline did not write {count} messages"
+            time.sleep(0.05)
+        (session_id,) = self.session_ids()
+        return session_id
+
     def children(self, session_id: str) -> list[str]:
         """Stems of the messages files of subagents."""
         names = [path.name for path in (self.sessions / session_id).glob("*.messages.json")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import pytest
@@ -31,11 +30,7 @@ def flight(stage: Stage) -> Flight:
     call = ToolCall("wait", "run_commands", {"commands": ["echo first", COMMAND]})
     stage.model.play(Script([Reply("Waiting.", calls=(call,)), Reply("It went.")]))
     process = stage.cline.start("Wait for me")
-    deadline = time.monotonic() + 30
-    while not any(len(stage.cline.messages(found)) == 2 for found in stage.cline.session_ids()):
-        assert time.monotonic() < deadline, "Cline did not write the call down"
-        time.sleep(0.05)
-    (session_id,) = stage.cline.session_ids()
+    session_id = stage.cline.writing(2)
     working = stage.backstory.settled(session_id)
     state = stage.backstory.listed(session_id)["state"]
     (stage.cline.project / "go").touch()

@@ -44,12 +44,12 @@ def killed(stage: Stage) -> Killed:
     stage.model.play(script())
     process = stage.cline.start(PROMPT)
     assert stage.model.stalled.wait(30), "Cline did not ask for the second reply"
-    (session_id,) = stage.cline.session_ids()
-    assert len(stage.cline.messages(session_id)) == 3, "prompt, first reply and its result"
+    session_id = stage.cline.writing(3)
     streaming = stage.backstory.settled(session_id)
     process.kill()
     process.wait(10)
-    dead = stage.backstory.settled(session_id)
+    dead = stage.backstory.show(session_id, sync=True)
+    assert dead is not None
     assert [entry["status"] for entry in stage.cline.history()] == ["failed"]
     return Killed(session_id, streaming, dead, stage.backstory.settled(session_id))
 

@@ -83,9 +83,9 @@ class Backstory:
         path = self.archive_home / "capture.log"
         return path.read_text() if path.is_file() else ""
 
-    def show(self, session_id: str) -> Record | None:
-        """What the archive holds, without a look at Cline's files; null where it knows no such session."""
-        done = self.call("show", session_id, "--json", "--no-sync", check=False)
+    def show(self, session_id: str, sync: bool = False) -> Record | None:
+        """What the archive holds, with or without a look at Cline's files first; null for an unknown session."""
+        done = self.call("show", session_id, "--json", *([] if sync else ["--no-sync"]), check=False)
         if done.returncode != 0:
             return None
         record: Record = json.loads(done.stdout)

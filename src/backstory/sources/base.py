@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -32,12 +32,29 @@ class Listing(Struct, frozen=True):
     skipped: list[Skipped]
 
 
+class Sighting(Struct, frozen=True):
+    """Something about the agent's own set-up that the doctor reports, and the next step where there is one.
+
+    A tab in `text` puts what follows it at the right edge.
+    """
+
+    level: Literal["ok", "note", "look", "broken"]
+    text: str
+    details: tuple[str, ...] = ()
+    advice: str | None = None
+
+
 class Source(Protocol):
     """One agent's way of keeping sessions. Environment, clock and folders are parameters."""
 
     @property
     def name(self) -> str:
         """The word that keys this source in the archive."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The agent's name as people write it."""
         ...
 
     @property
@@ -74,4 +91,8 @@ class Source(Protocol):
         env: Mapping[str, str],
     ) -> Reading:
         """Read what changed. `settled` allows salvaging a file that does not parse."""
+        ...
+
+    def sightings(self, env: Mapping[str, str], platform: str, listings: Sequence[Listing]) -> list[Sighting]:
+        """Whether the agent is installed, and which folders were looked at by which rule."""
         ...

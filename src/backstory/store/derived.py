@@ -172,7 +172,9 @@ def totals(facts: Sequence[Fact], turns: int) -> Totals:
     )
 
 
-def active_length(first: int | None, last: int | None, quiet: Iterable[int | None], idle_gap: int) -> int | None:
+def active_length(
+    first: int | None, last: int | None, quiet: Iterable[int | None], idle_gap: int
+) -> int | None:
     """Time from the first step to the last in ms, without the gaps before prompts that were idle."""
     if first is None or last is None:
         return None

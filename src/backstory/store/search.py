@@ -173,11 +173,7 @@ def _session_hits(
     listed: Listed = read.one_listed(connection, session_id, now)
     record = read.record(connection, session_id)
     ids = {
-        n: step_id
-        for n, step_id in (
-            connection.execute("SELECT n, id FROM step WHERE n = ?", (place.n,)).fetchone()
-            for place in places
-        )
+        place.n: connection.execute("SELECT id FROM step WHERE n = ?", (place.n,)).fetchone()[0] for place in places
     }
     steps = {step.id: step for step in record.steps}
     fates = derived.fates(record.steps)

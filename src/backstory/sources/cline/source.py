@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...errors import InputError, UnknownSession
 from ...schema.reading import FileStat, KnownFile, Reading, SessionRef, Skipped
-from ..base import Listing, Root
+from ..base import Listing, Root, Sighting
 from . import paths
 from .times import epoch_ms
 
@@ -26,6 +26,7 @@ class ClineSource:
     """Cline 4 (extension) and Cline CLI 3: one folder a session, as FORMAT.md describes it."""
 
     name = "cline"
+    title = "Cline"
     reader = READER
 
     def roots(self, env: Mapping[str, str], sessions_dirs: Sequence[Path] = ()) -> list[Root]:
@@ -169,6 +170,13 @@ class ClineSource:
         from .session import SessionReader
 
         return SessionReader(ref, known, settled=settled, env=env, reader=READER).read()
+
+    def sightings(self, env: Mapping[str, str], platform: str, listings: Sequence[Listing]) -> list[Sighting]:
+        """Whether Cline is installed, and which folders were looked at by which rule."""
+        from . import installation
+
+        folders = [installation.folder(listing, env, platform) for listing in listings]
+        return [*installation.installed(env, platform), *folders]
 
 
 def _marks(entry: os.stat_result) -> FileStat:
