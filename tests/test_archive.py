@@ -229,9 +229,23 @@ def test_folder_and_file_are_closed_to_others_also_where_they_were_wider(tmp_pat
         if wider:
             home.chmod(0o755)
             (home / "archive.db").chmod(0o644)
-        Archive(home / "archive.db", env={}).close()
+        Archive(env={"BACKSTORY_HOME": str(home)}).close()
         assert stat.S_IMODE(home.stat().st_mode) == 0o700
         assert stat.S_IMODE((home / "archive.db").stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
+def test_a_folder_that_was_there_before_keeps_its_mode_when_only_the_file_is_named(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o755)
+    for _ in range(2):
+        Archive(shared / "archive.db", env={}).close()
+        assert stat.S_IMODE(shared.stat().st_mode) == 0o755
+    sticky = tmp_path / "sticky"
+    sticky.mkdir()
+    sticky.chmod(0o1777)
+    Archive(env={"BACKSTORY_HOME": str(sticky)}).close()
+    assert stat.S_IMODE(sticky.stat().st_mode) == 0o1777
 
 
 def test_a_file_that_is_no_archive_is_refused_and_left_alone(tmp_path: Path) -> None:

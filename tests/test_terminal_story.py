@@ -647,9 +647,8 @@ def test_show_one_prompt() -> None:
 def test_show_problems() -> None:
     record, own, fates = shown()
     drawn = lines(draw_session(VIEW, record, own, fates, Choice(problems=True)))
-    kinds = [
-        line[3:10].strip() for line in drawn if line[3:7] in ("run ", "edit", "read", "tool", "say ", "find")
-    ]
+    words = ("run", "edit", "read", "tool", "say", "find", "think")
+    kinds = [line[3:10].strip() for line in drawn if line[3:10] in [word.ljust(7) for word in words]]
     assert kinds == ["read", "run", "edit", "run", "run", "tool", "run", "run"]
     assert sum(line[:1].isdigit() and line[1] == " " for line in drawn) == 4
 

@@ -90,7 +90,7 @@ class Archive:
         self.path = Path(path) if path is not None else database.default_path(self.env)
         self.now = now
         self.source: Source = load("cline")
-        self.connection = database.connect(self.path)
+        self.connection = database.connect(self.path, database.home(self.env) if path is None else None)
 
     def __enter__(self) -> Archive:
         return self

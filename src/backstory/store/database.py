@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import stat as statmod
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -25,37 +26,37 @@ def default_path(env: Mapping[str, str]) -> Path:
     return home(env) / FILE
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, own: Path | None = None) -> sqlite3.Connection:
     """Open the archive, make it where there is none, and bring it to the newest shape. Raises `ArchiveError`.
 
-    Its folder is closed to others (0700) and so is the file (0600), also where they existed wider before.
+    The file is closed to others (0600), and so are its folder when it is made here and `own`, Backstory's folder
+    (0700); also where they existed wider before.
     """
     try:
-        _private_folder(path.parent)
-        new = not path.exists()
-        if new:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if own is not None:
+            _close(own, 0o700)
+        if path.exists():
+            _close(path, 0o600)
+        else:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        elif os.name == "posix" and path.stat().st_mode & 0o077:
-            path.chmod(0o600)
         connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA temp_store = MEMORY")
         migrate(connection)
     except (sqlite3.Error, OSError) as error:
-        raise ArchiveError(
-            f"{path}: the archive cannot be opened: {error}. Is it one of Backstory's?"
-        ) from error
+        raise ArchiveError(f"{path}: the archive cannot be opened: {error}. Is it one of Backstory's?") from error
     return connection
 
 
-def _private_folder(folder: Path) -> None:
-    made = not folder.exists()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # A folder that somebody named with --db may be shared on purpose; only Backstory's own is closed.
-    if os.name == "posix" and (made or folder.name == ".backstory" or (folder / FILE).exists()):
-        if folder.stat().st_uid == os.getuid() and folder.stat().st_mode & 0o077:
-            folder.chmod(0o700)
+def _close(path: Path, mode: int) -> None:
+    """Take the rights of others away. A shared folder (sticky, as /tmp is) and what others own stay as they are."""
+    if os.name != "posix":
+        return
+    found = path.stat()
+    if found.st_uid == os.getuid() and found.st_mode & 0o077 and not found.st_mode & statmod.S_ISVTX:
+        path.chmod(mode)
 
 
 @contextlib.contextmanager

@@ -67,7 +67,7 @@ def search(
     now: int,
     *,
     scope: Scope = "everything",
-    which: Filter = Filter(),
+    which: Filter | None = None,
     limit: int = 10,
     per_session: int = 3,
 ) -> Found:
@@ -78,6 +78,7 @@ def search(
         return Found(query, 0, 0, (), searched)
     widened = False
     expression = " ".join(f'"{word}"' for word in words)
+    which = which or Filter()
     places, total, newest = _places(connection, expression, scope, which)
     if not places:
         widened = True

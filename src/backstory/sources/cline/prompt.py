@@ -1,4 +1,4 @@
-"""User-role messages: what a person typed, what came along with it, and what the runtime wrote (FORMAT.md section 6)."""
+"""User-role messages: what a person typed, what came along, what the runtime wrote (FORMAT.md section 6)."""
 
 from __future__ import annotations
 

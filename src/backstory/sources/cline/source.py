@@ -71,7 +71,7 @@ class ClineSource:
             if folder in seen:
                 return
             seen.add(folder)
-            ref = self._ref(folder, os.path.basename(folder), root, skipped)
+            ref = self._ref(folder, Path(folder).name, root, skipped)
         except OSError as error:
             skipped.append(Skipped(entry.path, (error.strerror or str(error)).lower()))
             return
@@ -129,7 +129,7 @@ class ClineSource:
             folder = root.path / item
             if folder.is_dir():
                 real = os.path.realpath(folder)
-                ref = self._ref(real, os.path.basename(real), os.path.realpath(root.path), [])
+                ref = self._ref(real, Path(real).name, os.path.realpath(root.path), [])
                 if ref is not None:
                     return ref
         places = ", ".join(str(root.path) for root in roots)
