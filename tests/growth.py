@@ -14,7 +14,9 @@ RECORDINGS = Path(__file__).parent / "recordings"
 class GrowingSession:
     """A session folder whose messages file takes one state after the other, in place."""
 
-    def __init__(self, root: Path, session_id: str = "1796026921000_grow1", manifest: dict[str, Any] | None = None):
+    def __init__(
+        self, root: Path, session_id: str = "1796026921000_grow1", manifest: dict[str, Any] | None = None
+    ):
         self.id = session_id
         self.folder = root / session_id
         self.folder.mkdir(parents=True)
@@ -34,8 +36,16 @@ class GrowingSession:
     def document(self, messages: list[dict[str, Any]], name: str | None = None) -> None:
         """Rewrite a messages file with these messages."""
         self._clock += 1
-        document = {"version": 1, "updated_at": "2026-11-30T08:10:52.462Z", "agent": "lead", "sessionId": self.id}
-        self.put(json.dumps({**document, "messages": messages}, indent=2, ensure_ascii=False).encode() + b"\n", name)
+        document = {
+            "version": 1,
+            "updated_at": "2026-11-30T08:10:52.462Z",
+            "agent": "lead",
+            "sessionId": self.id,
+        }
+        self.put(
+            json.dumps({**document, "messages": messages}, indent=2, ensure_ascii=False).encode() + b"\n",
+            name,
+        )
 
     def _write(self, path: Path, data: bytes) -> None:
         self._clock += 1_000_000_000
@@ -74,7 +84,12 @@ def conversation(rng: random.Random, prompts: int) -> list[dict[str, Any]]:
                 commands = [f"echo {calls}-{i}" for i in range(rng.randrange(1, 4))]
                 asked.append((call_id, commands))
                 blocks.append(
-                    {"type": "tool_use", "id": call_id, "name": "run_commands", "input": {"commands": commands}}
+                    {
+                        "type": "tool_use",
+                        "id": call_id,
+                        "name": "run_commands",
+                        "input": {"commands": commands},
+                    }
                 )
             counts = {"inputTokens": 100, "outputTokens": 5, "cacheReadTokens": 40, "cacheWriteTokens": 0}
             add("assistant", blocks, metrics=counts, modelInfo={"id": "m", "provider": "p"})
@@ -84,7 +99,14 @@ def conversation(rng: random.Random, prompts: int) -> list[dict[str, Any]]:
                 items = [_item(command, rng) for command in commands]
                 add(
                     "user",
-                    [{"type": "tool_result", "tool_use_id": call_id, "name": "run_commands", "content": items}],
+                    [
+                        {
+                            "type": "tool_result",
+                            "tool_use_id": call_id,
+                            "name": "run_commands",
+                            "content": items,
+                        }
+                    ],
                 )
     return messages
 

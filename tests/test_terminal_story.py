@@ -394,7 +394,7 @@ def tell_plan(told: Story) -> None:
     )
     told.add(Read(f"{ROOT}/test/limiter.test.ts", content=numbered(58)))
     told.add(Read(f"{ROOT}/config/limits.yaml"), error=("not_found", "Error reading file: ENOENT"))
-    found = "Found 3 results for pattern: x\nSearched 9 files.\n\na.ts:1:2\n> 1: x\n\nb.ts:4:1\n> 4: x\n\nc.ts:9:9\n> 9: x"
+    found = "Found 3 results for pattern: x\n" + "".join(f"\n{name}.ts:1:1\n> 1: x\n" for name in "abc")
     told.add(Other("search_codebase", {"input": "limiter\\.consume\\(", "result": found}))
     told.add(Message("assistant", SAYING), "12:06")
 
@@ -440,7 +440,8 @@ def tell_act(told: Story) -> None:
     told.add(
         Message(
             "assistant",
-            "Requests pass when Redis is away, and the first one says so in the log. 14 limiter tests pass. Nothing is pushed.",
+            "Requests pass when Redis is away, and the first one says so in the log. 14 limiter tests pass. "
+            "Nothing is pushed.",
         ),
         "12:10",
     )
@@ -650,7 +651,7 @@ def test_show_problems() -> None:
     words = ("run", "edit", "read", "tool", "say", "find", "think")
     kinds = [line[3:10].strip() for line in drawn if line[3:10] in [word.ljust(7) for word in words]]
     assert kinds == ["read", "run", "edit", "run", "run", "tool", "run", "run"]
-    assert sum(line[:1].isdigit() and line[1] == " " for line in drawn) == 4
+    assert [line[0] for line in drawn if line[1:3] == "  " and line[0].isdigit()] == ["1", "2", "3", "4"]
 
 
 def test_show_without_thinking() -> None:

@@ -17,7 +17,6 @@ MOST_RUNNING = 4
 MOST_LOOKS = 5
 LOOK_BACK = 7 * 24 * 3600 * 1000
 ERROR_CELLS = 32
-PROJECT_CELLS = 20
 LEAST_TITLE = 20
 
 HINTS = (
@@ -82,9 +81,7 @@ class _Names(NamedTuple):
     def of(cls, view: View, rows: Sequence[Listed], edge: int) -> _Names:
         """The widths for these rows; projects leave where titles would get too little beside them."""
         ids = max((cells(view.glyphs.one_line(listed.short_id)) for listed in rows), default=0)
-        projects = min(
-            max((cells(project(view, listed.session)) for listed in rows), default=0), PROJECT_CELLS
-        )
+        projects = max((cells(project(view, listed.session)) for listed in rows), default=0)
         left = view.width - len(cls(ids, 0).indent) - projects - 2 - edge - 2
         return cls(ids, projects if left >= LEAST_TITLE else 0)
 
@@ -96,7 +93,6 @@ class _Names(NamedTuple):
         if not self.projects:
             return found
         name = project(view, listed.session)
-        name = cut(name, self.projects, view.glyphs) if view.cut else name
         return (*found, (name + " " * max(self.projects - cells(name), 0) + "  ", ""))
 
     @property

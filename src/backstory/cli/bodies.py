@@ -82,7 +82,8 @@ def _output(scene: Scene, step: Step, payload: Command, *, full: bool) -> Iterat
         yield from _coloured_block(view, output)
         if payload.output_ref:
             words = f"Went on in the background. Cline writes the rest to {payload.output_ref}"
-            yield spans((view.glyphs.one_line(words), "label"))
+            for part in hard_wrap(view.glyphs.one_line(words), view.width) if view.cut else (words,):
+                yield spans((part, "label"))
     elif step.outcome == "failed" and step.decision != "rejected":
         yield from excerpt(view, output)
     if step.outcome == "failed" and step.decision != "rejected":

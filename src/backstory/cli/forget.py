@@ -13,7 +13,11 @@ from ..store.results import Listed
 from .line import Line, View, beside, spans
 from .listing import project, title
 from .options import App, json_option, pass_app, reading_options
+from .text import wrap
 from .words import counted, moment
+
+
+TEXT = 11
 
 
 def draw_removal(
@@ -31,9 +35,9 @@ def draw_removal(
         for copy in copies:
             yield (*spans(" " * 11), *_session(view._replace(width=view.width - 11), copy))
     if not listed.session.gone:
-        yield spans(
-            "  keeps    Cline's own files; Backstory never writes them, and does not read these again"
-        )
+        words = "Cline's own files; Backstory never writes them, and does not read these again"
+        for at, line in enumerate(wrap(words, view.width - TEXT) if view.cut else [words]):
+            yield spans(("  keeps    " if at == 0 else " " * TEXT) + line)
 
 
 def _session(view: View, listed: Listed) -> Line:

@@ -8,10 +8,12 @@ from ..schema.session import Session
 from ..store.results import Brief, Listed
 from .line import Line, View, spans
 from .rows import command_line, path_spans
+from .text import cut
 from .tools import kind
 from .words import counted, duration, relative
 
 TITLE = "(no prompt)"
+PROJECT_CELLS = 20
 _STATUS = re.compile(r"\b([45]\d\d)\b")
 
 
@@ -48,7 +50,8 @@ def title(view: View, session: Session) -> str:
 
 def project(view: View, session: Session) -> str:
     """The folder's name; empty for a session without one."""
-    return view.glyphs.one_line(session.project or "")
+    name = view.glyphs.one_line(session.project or "")
+    return cut(name, PROJECT_CELLS, view.glyphs) if view.cut else name
 
 
 def error_words(view: View, listed: Listed) -> str:

@@ -18,7 +18,6 @@ from .words import clock, counted, duration, local, long_day
 
 DEFAULT_LIMIT = 50
 LEAST_TITLE = 24
-PROJECT_CELLS = 20
 EDGE = 1
 STATES = ("running", "idle", "no_end", "interrupted", "error", "ended")
 
@@ -69,16 +68,11 @@ def _day(view: View, listed: Listed) -> date | None:
 
 def _cells(view: View, listed: Listed, *, wide: bool) -> list[Line]:
     session, totals = listed.session, listed.session.totals
-    name = project(view, session)
-    if view.cut and len(name) > PROJECT_CELLS:
-        from .text import cut
-
-        name = cut(name, PROJECT_CELLS, view.glyphs)
     cells: list[Line] = [
         mark(view, listed),
         spans((view.glyphs.one_line(listed.short_id), "label")),
         spans((clock(listed.last_at, view.tz) if listed.last_at is not None else "", "label")),
-        spans(name),
+        spans(project(view, session)),
         spans(title(view, session)),
         spans(f"{totals.steps:,}"),
         failures(listed),

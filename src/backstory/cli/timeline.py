@@ -153,7 +153,7 @@ def _head(drawing: Drawing, turn: Turn, prompt: Step | None, steps: Sequence[Ste
     for at, line in enumerate(lines):
         yield spans((number if at == 0 else " " * len(number), "title"), (line, "title"))
     started = turn.started_at
-    groups: list[Line] = [spans((turn.mode.ljust(4), "label"))] if turn.mode else []
+    groups: list[Line] = [spans((view.glyphs.one_line(turn.mode).ljust(4), "label"))] if turn.mode else []
     if started is not None:
         groups.append(spans((clock(started, view.tz), "label")))
         groups.append(spans(_length(drawing, turn, steps, started)))
