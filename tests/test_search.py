@@ -114,7 +114,8 @@ def test_a_hit_says_where_it_is(archive: Archive, tmp_path: Path) -> None:
     (hit,) = one.hits
     assert (hit.part, hit.line, hit.turn_index) == ("out", 40, 1)
     assert hit.text[slice(*hit.spans[0])] == "ECONNREFUSED"
-    assert hit.fate is not None and hit.fate.failing
+    assert hit.fate is not None
+    assert hit.fate.failing
 
 
 def test_an_error_that_was_mended_names_what_mended_it(archive: Archive, tmp_path: Path) -> None:

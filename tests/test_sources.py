@@ -15,7 +15,7 @@ from backstory.schema.step import PAYLOADS
 from backstory.sources import REGISTRY, load
 from backstory.sources.base import Root, Source
 
-SAMPLES = {"cline": [folder for folder in sorted(RECORDINGS.glob("*/sessions"))]}
+SAMPLES = {"cline": sorted(RECORDINGS.glob("*/sessions"))}
 
 
 @pytest.fixture(params=sorted(REGISTRY))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -91,7 +92,7 @@ def test_a_busy_session_is_never_more_than_ten_seconds_behind(following: Followi
     started = following.clock.now
     following.pass_time(35, each=write)
     moments = [started, *following.reads]
-    gaps = [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(moments)]
     assert len(gaps) == 3
     assert all(LONGEST <= gap <= LONGEST + 0.5 for gap in gaps)
 
@@ -202,7 +203,7 @@ def test_capture_follows_cline_s_own_folder_and_stops_cleanly(tmp_path: Path, nu
         session.put(states[-1])
         wait_for(lambda: steps_of(tmp_path, session.id) > before)
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        _out, err = process.communicate(timeout=20)
     finally:
         process.kill()
         process.wait()
