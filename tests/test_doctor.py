@@ -105,7 +105,7 @@ def test_every_file_that_was_left_out_is_named(clinic: Clinic) -> None:
     found = clinic.examine()
     assert "1 plain file among the folders, ignored: sessions.index.json" in texts(found, "note")
     looks = texts(found, "look")
-    assert "1 cut at the end, read up to message 28" in looks
+    assert "1 cut at the end, read up to message 29" in looks
     assert "1796026900001_cut01/1796026900001_cut01.messages.json\t" in looks
     assert "1796026900002_torn1/1796026900002_torn1.messages.json\t9.0 KB" in looks
     assert "a link that leads out of the session folder" in looks

@@ -107,7 +107,7 @@ def test_hook_context_spliced_before_the_last_message(tmp_path: Path) -> None:
     session.document(messages)
     archive.sync([tmp_path / "sessions"])
     hook = {"id": "msg_hook", "role": "user", "ts": NOW, "metadata": {"userRunSpan": 0, "displayRole": "system"},
-            "content": [{"type": "text", "text": '<hook_context source="PreToolUse">\nx\n</hook_context>'}]}  # fmt: skip
+            "content": [{"type": "text", "text": '<hook_context source="x">\nx\n</hook_context>'}]}  # fmt: skip
     session.document([*messages[:-1], hook, messages[-1]])
     archive.sync([tmp_path / "sessions"])
     assert_equal_to_fresh(archive, session)

@@ -424,13 +424,6 @@ def test_a_mode_quoted_in_the_text_is_not_the_turns(tmp_path: Path) -> None:
     assert read(tmp_path, raw).turns[0].mode == "plan"
 
 
-def test_an_unwrapped_text_that_mentions_the_tag_is_not_taken_for_an_envelope(tmp_path: Path) -> None:
-    """The runtime's own text may quote a prompt; only an envelope makes it a person's."""
-    raw = "Your previous response was cut off because it reached the limit. It began: <user_inputs>"
-    step, message = first(read(tmp_path, raw, QUIET))
-    assert (message.role, step.flags) == ("system", ("output_limit",))
-
-
 def test_an_assistants_display_only_error_is_the_systems(tmp_path: Path) -> None:
     session = Session(tmp_path)
     session.prompt("Port it")
@@ -471,10 +464,10 @@ def _within_seconds() -> Iterator[None]:
     """Stops what takes time out of all proportion; what is sound needs a small part of it."""
 
     def late(*_: Any) -> None:
-        raise TimeoutError("took more than 20 s")
+        raise TimeoutError("took more than 5 s")
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(20)
+    signal.alarm(5)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
@@ -485,6 +478,7 @@ LONG = {
     "blank lines": "a <b>" + "\n" * 400_000 + "x",
     "opening tags without an end": "<user_input>" * 60_000,
     "opening tags with attributes without an end": "<user_input a" * 60_000,
+    "opening tags after the only end": "</user_input>" + "<user_input>" * 60_000,
     "commands without an end": '<user_command slash="x">' * 40_000,
     "notices without an end": "<mode_notice>" * 60_000,
     "attachments without an end": '<file_content path="x">' * 40_000,

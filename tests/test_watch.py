@@ -144,6 +144,17 @@ def test_a_half_written_file_is_named_kept_and_read_on_its_next_change(following
     assert len(following.archive.record(session.id).steps) > len(before)
 
 
+def test_a_session_that_is_deleted_is_marked_gone_with_the_next_sweep(following: Following) -> None:
+    session = GrowingSession(following.sessions)
+    session.document([say("one")])
+    following.watcher.events([str(session.messages)])
+    following.pass_time(3)
+    shutil.rmtree(session.folder)
+    following.pass_time(SWEEP + POLL, step=1.0)
+    assert following.archive.listed(session.id).session.gone
+    assert len(following.archive.record(session.id).steps) == 1
+
+
 def test_the_words_for_a_half_written_file_are_exact() -> None:
     assert TORN == "messages file not parseable yet (mid-write?); will retry on next change"
 

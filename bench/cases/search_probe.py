@@ -2,7 +2,8 @@
 
     python bench/cases/search_probe.py ARCHIVE SESSIONS_DIR ROUNDS
 
-Prints one JSON list: query, matches, latencies in seconds, and whether only the newest matches were ranked.
+Prints one JSON list: query, matches of the query and of its rarest word, latencies in seconds, and whether only
+the newest matches were ranked.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from backstory import Archive
 
 COMMON = ("import", "return self", "error", "python unittest", "test ok", "raise ValueError")
 TICKET = re.compile(rb"ticket (T[0-9a-f]{12})")
+WORD = re.compile(r"[^\W_]+")
 
 
 def queries(root: Path) -> list[str]:
@@ -33,13 +35,15 @@ def queries(root: Path) -> list[str]:
     for folder in rng.sample(folders, min(40, len(folders))):
         for path in folder.glob("*.messages.json"):
             found += [m.group(1).decode() for m in TICKET.finditer(path.read_bytes())][:1]
-    names = [
-        name
-        for _ in range(80)
-        for _, name in [rng.choice(rng.choice(rng.choice(texts.projects).files).names)]
-    ]
+    files = [rng.choice(rng.choice(texts.projects).files) for _ in range(80)]
+    names = [rng.choice(file.names)[1] for file in files]
     phrases = [" ".join(rng.choice(texts.paragraphs).split()[2:5]) for _ in range(40)]
     return [*dict.fromkeys([*found, *names, *phrases, *COMMON])]
+
+
+def rarest(archive: Archive, query: str) -> int:
+    """How many places the query's rarest word stands in."""
+    return min((archive.search(word).total for word in WORD.findall(query)), default=0)
 
 
 def probe(archive: Archive, root: Path, rounds: int) -> list[dict[str, object]]:
@@ -56,6 +60,7 @@ def probe(archive: Archive, root: Path, rounds: int) -> list[dict[str, object]]:
         {
             "query": query,
             "total": answers[query][0],
+            "rarest": rarest(archive, query),
             "newest_only": answers[query][1],
             "seconds": taken[query],
         }

@@ -19,6 +19,8 @@ from .home import MODEL, ClineHome
 PATIENCE = 30.0
 """Seconds to wait for something to appear."""
 
+TRIES = 10
+
 CONTROL = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()].")
 
 CTRL_C = b"\x03"
@@ -67,12 +69,16 @@ class Terminal:
     def wait_until(self, holds: Callable[[], bool], what: str) -> None:
         self._wait(holds, what)
 
-    def prompt(self, text: str) -> None:
-        """Type a prompt and send it off."""
+    def prompt(self, text: str, taken: Callable[[], bool]) -> None:
+        """Type a prompt and send it off, again while nothing comes of it: Cline drops a key when it is busy."""
         self._seen = ""
         os.write(self._fd, text.encode())
         self.wait_for(text)
-        os.write(self._fd, b"\r")
+        for _ in range(TRIES):
+            os.write(self._fd, b"\r")
+            if self._holds_within(taken, PATIENCE / TRIES):
+                return
+        raise AssertionError(f"Cline did not take the prompt; the screen: {self._seen[-2000:]}")
 
     def quit(self) -> int:
         """Leave the way a person does; returns the exit code."""
@@ -81,10 +87,16 @@ class Terminal:
         return self._process.returncode
 
     def _wait(self, holds: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not holds():
-            assert time.monotonic() < deadline, f"waited in vain for {what}; the screen: {self._seen[-2000:]}"
+        if not self._holds_within(holds, PATIENCE):
+            raise AssertionError(f"waited in vain for {what}; the screen: {self._seen[-2000:]}")
+
+    def _holds_within(self, holds: Callable[[], bool], patience: float) -> bool:
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            if holds():
+                return True
             self._read()
+        return False
 
     def _read(self) -> None:
         """Take what Cline writes; a terminal that nobody reads would stop it."""

@@ -37,7 +37,7 @@ def resumed(stage: Stage) -> Resumed:
     stage.model.play(Script([Reply("A widget.", usage=Usage(1100, 11, 900))]))
     with Terminal(stage.cline, "--id", session_id) as terminal:
         terminal.wait_for("A greeting.")
-        terminal.prompt("What else?")
+        terminal.prompt("What else?", lambda: bool(stage.model.requests))
         terminal.wait_until(lambda: len(stage.cline.messages(session_id)) == 4, "the second answer on disk")
         terminal.wait_until(lambda: stage.cline.manifest(session_id)["status"] == "idle", "the idle status")
         idle = stage.backstory.settled(session_id)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from ..errors import ArchiveError
 from ..schema.reading import SessionRef, Skipped, Torn
 from ..sources.base import Listing, Source
 from ..store import known
@@ -58,7 +59,7 @@ def sync(
         if progress is not None:
             progress(number, len(todo))
         read_one(connection, source, ref, report, env=env, now_ns=now_ns)
-    report.gone = _gone(connection, source, report.roots, refs, stored, now_ns() // 1_000_000)
+    report.gone = note_gone(connection, source, report.roots, refs, stored, now_ns() // 1_000_000)
     return report
 
 
@@ -89,11 +90,17 @@ def read_one(
     now_ns: Callable[[], int] = time.time_ns,
     settled: bool | None = None,
 ) -> None:
-    """Read one session and write what changed. A fault in it is reported and leaves the others alone."""
+    """Read one session and write what changed. A fault in it is reported and leaves the others alone.
+
+    Raises `ArchiveError` when the archive itself cannot be written: locked for too long, or the disk is full.
+    """
     try:
         _read_one(connection, source, ref, report, env, now_ns, settled)
-    except (OSError, sqlite3.DataError, OverflowError, RecursionError, MemoryError) as error:
-        report.failed.append(Skipped(str(ref.folder), f"{type(error).__name__}: {error}".lower()))
+    except sqlite3.OperationalError as error:
+        raise ArchiveError(f"the archive cannot be written: {error}. Nothing was lost; try again later.") from error
+    except Exception as error:
+        # Whatever one session holds, the others are read; the doctor names this one.
+        report.failed.append(Skipped(str(ref.folder), f"{type(error).__name__}: {error}"))
 
 
 def _read_one(
@@ -131,7 +138,7 @@ def _read_one(
     report.failed.append(Skipped(str(ref.folder), "another process keeps writing it; it is read again later"))
 
 
-def _gone(
+def note_gone(
     connection: sqlite3.Connection,
     source: Source,
     listings: Sequence[Listing],

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from ..errors import InputError
+from ..errors import ArchiveError, InputError
 from ..schema.reading import SessionRef
 from ..sources.base import Source
 from ..store import known
-from .sync import SyncReport, is_changed, merged, read_one
+from .sync import SyncReport, is_changed, merged, note_gone, read_one
 
 if TYPE_CHECKING:
     import sqlite3
@@ -69,7 +69,6 @@ class Watcher:
         self.stop = threading.Event()
         self.due: dict[str, Due] = {}
         self.refs: dict[str, SessionRef] = {}
-        self.stamps: dict[str, dict[str, tuple[int, int, int]]] = {}
         self._next_poll = 0.0
         self._next_sweep = 0.0
         self._turn: list[str] = []
@@ -78,13 +77,14 @@ class Watcher:
         self._torn: set[str] = set()
 
     def look(self) -> None:
-        """List every root anew, and note what changed since it was last read."""
+        """List every root anew, and note what changed since it was last read, and what is gone."""
         listings = [self.source.look(root) for root in self.source.roots(self.env, self.sessions_dirs)]
         self._forgotten = known.forgotten(self.connection, self.source.name)
         self.refs = {
             key: ref for key, ref in merged(self.source, listings).items() if key not in self._forgotten
         }
         stored = known.marks(self.connection, self.source.name, self.source.reader)
+        note_gone(self.connection, self.source, listings, self.refs, stored, time.time_ns() // 1_000_000)
         for key, ref in self.refs.items():
             if is_changed(ref, stored.get(key)) and key not in self._torn:
                 self.changed(key)
@@ -178,7 +178,12 @@ class Watcher:
             return
         self.refs[key] = ref
         report = SyncReport(seen=1)
-        read_one(self.connection, self.source, ref, report, env=self.env)
+        try:
+            read_one(self.connection, self.source, ref, report, env=self.env)
+        except ArchiveError as error:
+            self.log(str(error))
+            self.changed(key)
+            return
         self._report(key, report)
         self.read(report)
 

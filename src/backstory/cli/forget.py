@@ -16,7 +16,6 @@ from .options import App, json_option, pass_app, reading_options
 from .text import wrap
 from .words import counted, moment
 
-
 TEXT = 11
 
 
