@@ -45,12 +45,8 @@ def loaded(home: Path, *args: str) -> set[str]:
     return set(done.stderr.split())
 
 
-@pytest.mark.parametrize("args", [("--version",), ("--help",), ("nonsense",), ()], ids=str)
+@pytest.mark.parametrize("args", [("--version",), ("--help",), ("nonsense",)], ids=str)
 def test_what_needs_no_archive_loads_nothing_heavy(home: Path, args: tuple[str, ...]) -> None:
-    if not args:
-        pytest.importorskip("backstory")
-        assert not loaded(home, "up", "--help") & HEAVY
-        return
     assert not loaded(home, *args) & HEAVY
 
 

@@ -272,6 +272,15 @@ def test_sessions_dir_names_other_folders(backstory: Run, cline: Path, tmp_path:
 
 def test_no_sync_shows_the_archive_as_it_is(backstory: Run) -> None:
     assert backstory("sessions", "--no-sync").out == "No sessions yet.\n"
+    assert backstory("--no-sync", "sessions").out == "No sessions yet.\n"
+    assert backstory("--no-sync").out.startswith("No sessions yet.\n")
+
+
+def test_bare_takes_the_options_of_the_reading_verbs(backstory: Run, cline: Path, tmp_path: Path) -> None:
+    done = backstory("--sessions-dir", str(tmp_path))
+    assert f"Backstory looked in {tmp_path} (--sessions-dir) and found none." in " ".join(done.out.split())
+    assert backstory("--sessions-dir", str(cline / "data" / "sessions")).out.startswith("20 sessions in ")
+    assert "not brought up to date" in backstory("--no-sync").out
 
 
 def test_db_names_another_archive(backstory: Run, tmp_path: Path) -> None:
@@ -297,7 +306,7 @@ MISTAKES = [
     (("search",), 2, "missing argument 'QUERY'"),
     (("sesions",), 2, 'there is no verb "sesions". Did you mean sessions?'),
     (("--color", "pink", "sessions"), 2, "invalid value for '--color'"),
-    (("ingest", "--agent", "other", "x"), 2, "invalid value for '--agent'"),
+    (("ingest", "--agent", "other", "x"), 1, 'There is no agent "other".'),
 ]
 
 

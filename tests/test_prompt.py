@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sessions import Object, Session, messages, text, wrapped
+from timelimit import within
 
 from backstory.schema.record import Record
 from backstory.schema.step import Attachment, Message, Step
@@ -459,35 +457,22 @@ def test_a_childs_task_begins_no_turn(tmp_path: Path) -> None:
 # --- Size --------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def _within_seconds() -> Iterator[None]:
-    """Stops what takes time out of all proportion; what is sound needs a small part of it."""
-
-    def late(*_: Any) -> None:
-        raise TimeoutError("took more than 5 s")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(5)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
-
-
 LONG = {
-    "a run of blanks": "a <b>" + " " * 400_000 + "x",
-    "blank lines": "a <b>" + "\n" * 400_000 + "x",
+    "a run of blanks": wrapped("a <b>" + " " * 400_000 + "x"),
+    "blank lines": wrapped("a <b>" + "\n" * 400_000 + "x"),
     "opening tags without an end": "<user_input>" * 60_000,
-    "opening tags with attributes without an end": "<user_input a" * 60_000,
-    "opening tags after the only end": "</user_input>" + "<user_input>" * 60_000,
-    "commands without an end": '<user_command slash="x">' * 40_000,
-    "notices without an end": "<mode_notice>" * 60_000,
-    "attachments without an end": '<file_content path="x">' * 40_000,
+    "opening tags after the only end": wrapped("x") + "<user_input>" * 60_000,
+    "opening tags that never close": "<user_input a" * 60_000,
+    "commands without an end": wrapped('<user_command slash="x">' * 40_000),
+    "commands that never close": '<user_command slash="x' * 40_000,
+    "notices without an end": wrapped("<mode_notice>" * 60_000),
+    "attachments without an end": wrapped('<file_content path="x">' * 40_000),
     "hook contexts without an end": '<hook_context source="x' * 40_000,
 }
 
 
-@pytest.mark.usefixtures("_within_seconds")
-@pytest.mark.parametrize("long", LONG.values(), ids=LONG)
-def test_a_long_prompt_is_read_in_time_that_grows_with_its_length(tmp_path: Path, long: str) -> None:
-    record = read(tmp_path, f'<user_input mode="act">{long}</user_input>')
+@pytest.mark.parametrize("raw", LONG.values(), ids=LONG)
+def test_a_long_prompt_is_read_in_time_that_grows_with_its_length(tmp_path: Path, raw: str) -> None:
+    with within(5):
+        record = read(tmp_path, raw)
     assert record.steps[0].type == "message"

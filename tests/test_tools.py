@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from sessions import Conversation, Object, Session, item, text, tool_result, tool_use, tools
 
-from backstory.schema.record import Record
+from backstory import read_session
+from backstory.schema.record import Record, step_json
 from backstory.schema.step import Command, Edit, Other, Range, Read, Step
 
 
@@ -677,12 +678,11 @@ def test_a_text_that_was_not_found(tmp_path: Path) -> None:
 
 def test_a_result_with_half_an_emoji_is_still_taken_apart(tmp_path: Path) -> None:
     """Cline cuts texts by UTF-16 units, so that half a character can stand at an end of a message."""
-    message = "Editor operation failed: No replacement performed: text not found: \ud83d"
-    result = '{"query":"edit:a.py","result":"","success":false,"error":"%s"}' % message.replace(
-        "\ud83d", "\\ud83d"
-    )
+    message = "Editor operation failed: No replacement performed: text not found: "
+    half = r"\ud83d"
+    result = json.dumps(item("edit:a.py", "", message)).replace(message, message + half)
     step = one(tmp_path, "editor", {"path": "a.py", "old_text": "a", "new_text": "b"}, result)
-    assert error(step) == ("tool", message.replace("\ud83d", "\ufffd"))
+    assert error(step) == ("tool", message + "\ufffd")
 
 
 def test_an_editor_call_of_the_right_shape_with_wrong_types_is_kept_raw(tmp_path: Path) -> None:
@@ -764,13 +764,7 @@ def test_a_note_beside_the_list_of_files_is_not_lost(tmp_path: Path) -> None:
     patch = "*** Begin Patch\n*** Update File: old.py\n@@\n-a\n+b\n*** End Patch"
     (step,) = steps(tmp_path, "apply_patch", {"input": patch}, result)
     assert step.outcome == "ok"
-    assert note in json.dumps(step_document(step))
-
-
-def step_document(step: Step) -> Any:
-    from backstory.schema.record import step_json
-
-    return step_json(step)
+    assert note in json.dumps(step_json(step))
 
 
 # --- search_codebase, fetch_web_content --------------------------------------------------------------------
@@ -1016,3 +1010,101 @@ def test_what_the_session_recorded_comes_first(
     tmp_path: Path, recorded: Any, decision: tuple[str, str]
 ) -> None:
     assert decided(tmp_path, "cli", {"autoApproveTools": recorded}) == decision
+
+
+SETTINGS: dict[str, tuple[str, str, Object, str, tuple[str, str]]] = {
+    "command line, on": (
+        "cli",
+        "settings/global-settings.json",
+        {"toolAutoApprove": True},
+        "run_commands",
+        ("auto", "settings"),
+    ),
+    "command line, off": (
+        "cli",
+        "settings/global-settings.json",
+        {"toolAutoApprove": False},
+        "run_commands",
+        ("accepted", "settings"),
+    ),
+    "command line, no switch": (
+        "cli",
+        "settings/global-settings.json",
+        {"planActMode": "act"},
+        "run_commands",
+        ("auto", "default"),
+    ),
+    "extension, a category that is on": (
+        "vscode",
+        "globalState.json",
+        {"autoApprovalSettings": {"enabled": True, "actions": {"readFiles": True}}},
+        "read_files",
+        ("auto", "settings"),
+    ),
+    "extension, a category that is off": (
+        "vscode",
+        "globalState.json",
+        {"autoApprovalSettings": {"enabled": True, "actions": {"executeAllCommands": False}}},
+        "run_commands",
+        ("accepted", "settings"),
+    ),
+    "extension, all off": (
+        "vscode",
+        "globalState.json",
+        {"autoApprovalSettings": {"enabled": False, "actions": {"readFiles": True}}},
+        "read_files",
+        ("accepted", "settings"),
+    ),
+    "extension, MCP": (
+        "vscode",
+        "globalState.json",
+        {"autoApprovalSettings": {"actions": {"useMcp": False}}},
+        "lab__x",
+        ("accepted", "settings"),
+    ),
+    "extension, a tool that needs no approval": (
+        "vscode",
+        "globalState.json",
+        {"autoApprovalSettings": {"actions": {"useMcp": False}}},
+        "ask_question",
+        ("auto", "settings"),
+    ),
+    "extension, broken settings": (
+        "vscode",
+        "globalState.json",
+        {"autoApprovalSettings": [1]},
+        "read_files",
+        ("auto", "default"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("surface", "file", "settings", "name", "decision"), SETTINGS.values(), ids=SETTINGS)
+def test_then_the_settings_of_the_surface_count(
+    tmp_path: Path, surface: str, file: str, settings: Object, name: str, decision: tuple[str, str]
+) -> None:
+    place = tmp_path / "data" / file
+    place.parent.mkdir(parents=True)
+    place.write_text(json.dumps(settings))
+    session = Session(tmp_path / "sessions")
+    assert session.manifest is not None
+    session.manifest["source"] = surface
+    session.prompt("Do it")
+    session.ran(name, {"path": "a"}, [item("a", "x")])
+    session.write()
+    record = read_session(
+        session.folder, env={"HOME": str(tmp_path), "CLINE_DATA_DIR": str(tmp_path / "data")}
+    )
+    (step,) = tools(record)
+    assert (step.decision, step.decision_source) == decision
+
+
+def test_an_open_call_is_not_taken_for_accepted(tmp_path: Path) -> None:
+    """Whether the user will allow it is not known while it waits."""
+    session = Session(tmp_path)
+    assert session.manifest is not None
+    session.manifest["metadata"]["autoApproveTools"] = False
+    session.prompt("Do it")
+    session.call("run_commands", {"commands": ["ls"]})
+    (step,) = tools(session.read())
+    assert (step.decision, step.decision_source, step.outcome) == ("n/a", None, "unknown")

@@ -10,7 +10,7 @@ from .dates import day_bounds
 from .line import Line, View, beside, spans, width
 from .listing import brief_line, error_words, failures, figures, mark, new_words, project, title
 from .options import App
-from .text import cells, cut
+from .text import cells, cut, wrap
 from .words import counted, duration, local, moment, tilde
 
 MOST_RUNNING = 4
@@ -44,9 +44,10 @@ class Overview(NamedTuple):
 
 def draw_overview(view: View, found: Overview) -> Iterator[Line]:
     """What is it, what is wrong, the figures."""
-    place = view.glyphs.one_line(tilde(found.home, view.home))
     state = "up to date" if found.synced else "not brought up to date"
-    yield spans(f"{counted(found.sessions, 'session')} in {place}, {state}")
+    words = f"{counted(found.sessions, 'session')} in {tilde(found.home, view.home)}, {state}"
+    for line in wrap(view.glyphs.one_line(words), view.width, break_words=view.cut):
+        yield spans(line)
     whys = _whys(view, found.looks[:MOST_LOOKS])
     rows = (*found.running[:MOST_RUNNING], *found.looks[:MOST_LOOKS])
     names = _Names.of(view, rows, max(map(width, whys), default=0))
@@ -67,7 +68,8 @@ def draw_empty(view: View, roots: Sequence[tuple[str, str]]) -> Iterator[Line]:
     yield ()
     if roots:
         looked = " and ".join(f"{tilde(path, view.home)} ({rule})" for path, rule in roots)
-        yield spans(view.glyphs.one_line(f"Backstory looked in {looked} and found none."))
+        words = view.glyphs.one_line(f"Backstory looked in {looked} and found none.")
+        yield from (spans(line) for line in wrap(words, view.width, break_words=view.cut))
     yield spans("Use Cline once, or set CLINE_DIR where your sessions are.")
 
 
@@ -158,7 +160,7 @@ def show_overview(app: App) -> None:
     with app.archive({}) as archive:
         count = archive.count()
         if not count:
-            roots = [(str(root.path), root.rule) for root in archive.roots()]
+            roots = [(str(root.path), root.rule) for root in archive.roots(app.sessions_dirs)]
             app.term.write(draw_empty(view, roots))
             app.term.hint(*hint_lines(FIRST_HINTS))
             return
@@ -176,5 +178,5 @@ def show_overview(app: App) -> None:
         if listed.unseen and listed.session.id not in at_work
     }
     newest = sorted(looks.values(), key=lambda listed: listed.last_at or 0, reverse=True)
-    app.term.write(draw_overview(view, Overview(count, home, running, newest, day)))
+    app.term.write(draw_overview(view, Overview(count, home, running, newest, day, app.up_to_date)))
     app.term.hint(*hint_lines(HINTS))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .options import App, json_option, pass_app, sessions_dir_option
-from .reports import draw_report, report_json
+from .reports import draw_report, left_out, report_json
 from .words import clock, counted
 
 if TYPE_CHECKING:
@@ -27,13 +27,16 @@ def watch(app: App, sessions_dirs: tuple[Path, ...]) -> None:
         term.note(f"{clock(int(time.time() * 1000), view.tz)}  {text}")
 
     with app.archive({"sync": False}) as archive:
-        term.write(draw_report(app.sync(archive, sessions_dirs, noting=False)))
+        report = app.sync(archive, sessions_dirs, noting=False)
+        term.write(draw_report(report))
+        for line in left_out(report):
+            log(line)
         term.note("Watching. Ctrl-C stops.")
         watcher = Watcher(
             archive.connection,
             archive.source,
             env=archive.env,
-            sessions_dirs=sessions_dirs,
+            sessions_dirs=sessions_dirs or app.sessions_dirs,
             log=log,
             read=lambda report: log(_arrived(report)) if report.new_steps else None,
         )
@@ -69,5 +72,7 @@ def command(app: App, /, once: bool, json_: bool, sessions_dirs: tuple[Path, ...
         report = app.sync(archive, sessions_dirs, noting=False)
     if json_:
         app.json(report_json(report))
-    else:
-        app.term.write(draw_report(report))
+        return
+    app.term.write(draw_report(report))
+    for line in left_out(report):
+        app.term.note(line)

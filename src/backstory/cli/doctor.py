@@ -79,7 +79,8 @@ def command(app: App, /, json_: bool, **options: Any) -> None:
       backstory doctor --sessions-dir /mnt/old/sessions
     """
     with app.archive({"sync": False}) as archive:
-        findings = archive.doctor(options["sessions_dirs"])
+        folders = options["sessions_dirs"] or app.sessions_dirs
+        findings = archive.doctor(folders, app.sync(archive, folders, noting=False))
     if json_:
         from .documents import findings_json
 

@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from .options import App, json_option, pass_app
-from .reports import draw_report, report_json
+from .reports import draw_report, left_out, report_json
 
 
 @click.command("ingest", short_help="Add sessions that lie somewhere else.")
 @click.argument("items", nargs=-1, required=True, metavar="ITEM...")
-@click.option("--agent", type=click.Choice(["cline"]), default="cline", show_default=True)
+@click.option("--agent", metavar="NAME", default="cline", show_default=True)
 @json_option
 @pass_app
 def command(app: App, /, items: tuple[str, ...], agent: str, json_: bool) -> None:
@@ -32,5 +32,7 @@ def command(app: App, /, items: tuple[str, ...], agent: str, json_: bool) -> Non
             reports.append({"item": item, **report_json(report)})
             if not json_:
                 app.term.write(draw_report(report))
+                for line in left_out(report):
+                    app.term.note(line)
     if json_:
         app.json({"ingested": reports})

@@ -13,7 +13,7 @@ import click
 
 from .. import __version__
 from ..errors import BackstoryError
-from .options import App
+from .options import App, reading_options
 from .term import Term
 
 VERBS = {
@@ -37,8 +37,19 @@ Examples:
   backstory search ECONNREFUSED     where that was said, run or printed"""
 
 
+class ReaderLeft(Exception):
+    """The reader of our output has gone; a broken pipe under a name that click does not take for its own."""
+
+
 class Verbs(click.Group):
     """A group that imports a verb's module only when the verb is called."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb. Raises ReaderLeft."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderLeft from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The verbs, in the order of the help."""
@@ -86,14 +97,15 @@ def _nearest(verb: str) -> str:
 )
 @click.option("--color", "colour", type=click.Choice(["auto", "always", "never"]), default="auto")
 @click.option("--quiet", "-q", is_flag=True, help="No hints, notes or progress.")
+@reading_options
 @click.version_option(__version__, prog_name="backstory", message="%(prog)s %(version)s")
 @click.pass_context
-def cli(ctx: click.Context, db: Path | None, colour: Any, quiet: bool) -> None:
+def cli(ctx: click.Context, /, db: Path | None, colour: Any, quiet: bool, **options: Any) -> None:
     """What your coding agent did, what was said, and what it cost: kept on this machine.
 
     Without a verb: is anything running, and does anything need you?
     """
-    ctx.obj = App(Term(colour=colour, quiet=quiet), db)
+    ctx.obj = App(Term(colour=colour, quiet=quiet), db, **options)
     if ctx.invoked_subcommand is None:
         from .bare import show_overview
 
@@ -124,7 +136,7 @@ def run(args: Sequence[str] | None = None) -> int:
         return 130
     except BackstoryError as error:
         return _complain(str(error), 1)
-    except BrokenPipeError:
+    except ReaderLeft:
         return _pipe_closed()
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""

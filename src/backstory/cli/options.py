@@ -23,9 +23,13 @@ Face = TypeVar("Face", bound=Callable[..., Any])
 class App:
     """One run of the program: its terminal and the archive that was named."""
 
-    def __init__(self, term: Term, db: Path | None) -> None:
+    def __init__(
+        self, term: Term, db: Path | None, *, sync: bool = True, sessions_dirs: tuple[Path, ...] = ()
+    ) -> None:
         self.term = term
         self.db = db
+        self.up_to_date = sync
+        self.sessions_dirs = sessions_dirs
 
     @contextmanager
     def archive(self, options: Mapping[str, Any]) -> Iterator[Archive]:
@@ -33,16 +37,19 @@ class App:
         from .. import Archive
 
         with Archive(self.db) as archive:
-            if options.get("sync", True):
+            if self.up_to_date and options.get("sync", True):
                 self.sync(archive, options.get("sessions_dirs", ()))
             yield archive
 
     def sync(self, archive: Archive, sessions_dirs: tuple[Path, ...], *, noting: bool = True) -> SyncReport:
-        """One pass, with a progress line when it takes longer than a second; returns its report."""
+        """One pass, with a progress line when it takes longer than a second; returns its report.
+
+        Folders that the verb does not name are those that were named before it, else the agent's own.
+        """
         from .progress import Progress
 
         with Progress(self.term, "Reading Cline's sessions") as progress:
-            report = archive.sync(sessions_dirs=sessions_dirs, progress=progress.update)
+            report = archive.sync(sessions_dirs=sessions_dirs or self.sessions_dirs, progress=progress.update)
         left = len(report.failed) + len(report.skipped)
         if left and noting and self.term.interactive:
             self.term.note(f"{left:,} could not be read; backstory doctor names them.")

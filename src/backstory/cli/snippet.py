@@ -50,14 +50,31 @@ def parse(diff: str) -> list[Changed]:
 
 
 def start_line(old: list[str], new: list[str], snippet: list[Changed]) -> int | None:
-    """The line of the file at which the old text begins; null where the snippet does not tell."""
-    numbered = next((line for line in snippet if line.sign != " "), None)
-    if numbered is None or numbered.number is None:
+    """The line of the file at which the old text begins; null where the snippet does not tell.
+
+    The snippet begins at the first line that differs in the file. That is the first one that differs in the
+    texts, or a later one where the new text begins with lines that stand there in the old file, too.
+    """
+    first = next((line.number for line in snippet if line.sign != " " and line.number is not None), None)
+    if first is None:
         return None
     same = 0
     while same < min(len(old), len(new)) and old[same] == new[same]:
         same += 1
-    return max(numbered.number - same, 1)
+    starts = range(first - same, max(first - len(new), 0), -1) or range(first - same, first - same - 1, -1)
+    return max(max(starts, key=lambda start: (_agreeing(start, old, new, snippet), start)), 1)
+
+
+def _agreeing(start: int, old: list[str], new: list[str], snippet: list[Changed]) -> int:
+    """How many lines of the snippet agree with the texts, less those that do not, if these begin at `start`."""
+    found = 0
+    for line in snippet:
+        text = old if line.sign == "-" else new
+        place = (line.number or 0) - start
+        if 0 <= place < len(text):
+            inside = place in (0, len(text) - 1) and text[place] in line.text
+            found += 1 if inside or text[place] == line.text else -1
+    return found
 
 
 def split(text: str | None) -> list[str]:
@@ -75,7 +92,9 @@ def _compared(before: str, after: str, snippet: list[Changed]) -> list[Changed]:
     def line(sign: Sign, at: int, text: str) -> Changed:
         if base is None:
             return Changed(None, sign, text)
-        full = whole.get((sign, base + at), "")
+        # The texts may begin and end inside a line; what lies between is whole.
+        ends = (0, (len(new) if sign == "+" else len(old)) - 1)
+        full = whole.get((sign, base + at), "") if at in ends else ""
         return Changed(base + at, sign, full if text in full else text)
 
     found: list[Changed] = []

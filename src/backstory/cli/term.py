@@ -64,6 +64,8 @@ class Term:
     def note(self, text: str) -> None:
         """One line about the run itself, on standard error."""
         if not self.quiet:
+            # Both may be one terminal or one file, where a note must not land inside a line of data.
+            self.out.flush()
             print(glyphs_for(getattr(self.err, "encoding", None)).safe(text), file=self.err, flush=True)
 
     def hint(self, *lines: str) -> None:

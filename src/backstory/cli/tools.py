@@ -51,6 +51,10 @@ def said(payload: Other) -> Said:
         return _asked(given, result)
     if name == "agent":
         return Said(_task(given))
+    if payload.tool_name == "skills" and isinstance(given, Mapping):
+        return Said(
+            " ".join(filter(None, ("skill", text_of(given.get("skill")), text_of(given.get("args")))))
+        )
     if payload.tool_name.startswith("block:"):
         return Said(payload.tool_name, state="kept as it is")
     return Said(_called(payload.tool_name, given), tail=first_line(words_of(result)))

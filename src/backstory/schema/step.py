@@ -41,7 +41,7 @@ class Attachment(Struct, frozen=True, omit_defaults=True):
     text: str | None = None
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, gc=False):
     """Text that somebody wrote; `system` is what Cline added by itself, told apart by the step's flags."""
 
     role: Role
@@ -49,7 +49,7 @@ class Message(Struct, frozen=True):
     attachments: tuple[Attachment, ...] = ()
 
 
-class Command(Struct, frozen=True):
+class Command(Struct, frozen=True, gc=False):
     """One command line. `exit_code` is null where none is known: timed out, aborted, still running."""
 
     command: str
@@ -60,14 +60,14 @@ class Command(Struct, frozen=True):
     raw: Any = None
 
 
-class Range(Struct, frozen=True):
+class Range(Struct, frozen=True, gc=False):
     """Line numbers from 1; `end` is inclusive, and null means to the end of the file."""
 
     start: int
     end: int | None = None
 
 
-class Read(Struct, frozen=True):
+class Read(Struct, frozen=True, gc=False):
     """One file read; `content` is what the agent saw, line numbers included."""
 
     path: str
@@ -76,7 +76,7 @@ class Read(Struct, frozen=True):
     raw: Any = None
 
 
-class Edit(Struct, frozen=True):
+class Edit(Struct, frozen=True, gc=False):
     """One file changed. `added` and `removed` count lines of the intended change, applied or not.
 
     `hunks` is the body of a patch as the model wrote it; `diff` is the snippet that Cline returned.
@@ -96,7 +96,7 @@ class Edit(Struct, frozen=True):
     raw: Any = None
 
 
-class Other(Struct, frozen=True):
+class Other(Struct, frozen=True, gc=False):
     """Any other tool or block, kept as Cline wrote it: `raw` has `input`, `result`, or the block itself."""
 
     tool_name: str
@@ -114,7 +114,7 @@ PAYLOADS: dict[str, type[Payload]] = {
 }
 
 
-class StepError(Struct, frozen=True):
+class StepError(Struct, frozen=True, gc=False):
     """Why a step failed. `kind` is Backstory's own reading of Cline's message.
 
     `feedback` is what the user typed when denying the call.
@@ -133,7 +133,7 @@ class Origin(Struct, frozen=True):
     pointer: str
 
 
-class StepRow(Struct, frozen=True):
+class StepRow(Struct, frozen=True, gc=False):
     """A step as a reader emits it. `(msg, sub)` is its position: message index, ordinal inside the message.
 
     `spawns` is the task text of a step that starts another agent; the actor with that task hangs under it.

@@ -15,10 +15,10 @@ PREP = 1
 """Version of the texts; an archive of another version is indexed anew."""
 
 MESSAGE, THINKING, COMMAND, CODE, INPUT = 16_000, 4_000, 2_000, 1_500, 600
-HEAD, TAIL = 200, 400
+HEAD, TAIL = 100, 300
 FAILED_HEAD, FAILED_TAIL = 400, 1_200
 """Of a failed command more is kept: errors are what people look for."""
-READ_HEAD, READ_TAIL = 400, 400
+READ_HEAD, READ_TAIL = 150, 150
 
 _ansi = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
 _cjk = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")

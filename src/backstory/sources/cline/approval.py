@@ -42,12 +42,14 @@ class Settings(Struct, frozen=True):
     tool_auto_approve: bool | None = None
 
 
-class Policy(Struct, frozen=True):
+class Policy:
     """How steps of one session are approved, as far as its manifest and the settings tell."""
 
-    surface: str | None
-    session: Any
-    settings: Settings
+    def __init__(self, surface: str | None, session: Any, settings: Settings) -> None:
+        self.surface = surface
+        self.session = session
+        self.settings = settings
+        self._known: dict[str, tuple[bool, DecisionSource]] = {}
 
     def decide(
         self, tool: str, error: ErrorKind | None, finished: bool
@@ -55,7 +57,10 @@ class Policy(Struct, frozen=True):
         """The decision on a call of `tool`. A call that has no result yet is only `auto`, or still open."""
         if error in ("denied", "blocked"):
             return "rejected", "denial"
-        auto, source = self._auto(tool)
+        known = self._known.get(tool)
+        if known is None:
+            known = self._known[tool] = self._auto(tool)
+        auto, source = known
         if auto:
             return "auto", source
         return ("accepted", source) if finished else ("n/a", None)

@@ -23,7 +23,7 @@ def call(
     model: dict[str, Any] | None,
 ) -> CallRow | None:
     """One call, or null where the message counted nothing. Implausible values are refused one by one."""
-    counts = [_count(state, file, f"{message_id}/metrics/{name}", metrics.get(name)) for name in _COUNTS]
+    counts = [_count(state, file, message_id, name, metrics.get(name)) for name in _COUNTS]
     total, output, read, write = counts
     nano = _nano(state, file, f"{message_id}/metrics/cost", metrics.get("cost"))
     if not any(counts):
@@ -56,13 +56,15 @@ def call(
     )
 
 
-def _count(state: State, file: str, where: str, value: Any) -> int:
+def _count(state: State, file: str, message_id: str, name: str, value: Any) -> int:
+    if type(value) is int and 0 <= value <= MAX_TOKENS:
+        return value
     if value is None:
         return 0
     plain = isinstance(value, int | float) and not isinstance(value, bool)
     if plain and math.isfinite(value) and 0 <= value <= MAX_TOKENS:
         return int(value)
-    state.refuse(file, where, str(value))
+    state.refuse(file, f"{message_id}/metrics/{name}", str(value))
     return 0
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from .results import ItemResult
 
 
-class Pair(Struct, frozen=True):
+class Pair(Struct, frozen=True, gc=False):
     """Item `item` got result `result`; either may be null, when the other side is missing."""
 
     item: int | None

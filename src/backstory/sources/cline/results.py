@@ -36,7 +36,7 @@ READ_CUT = "[Showing lines "
 LINE_CUT = " [line truncated]"
 
 
-class ItemResult(Struct, frozen=True):
+class ItemResult(Struct, frozen=True, gc=False):
     """What came of one item: Cline's text and its verdict. `query` is null in results that echo none."""
 
     query: str | None
@@ -166,7 +166,7 @@ def mcp_failed(value: Any) -> bool:
     return isinstance(value, dict) and value.get("isError") is True and "content" in value
 
 
-class CommandOutput(Struct, frozen=True):
+class CommandOutput(Struct, frozen=True, gc=False):
     """A command's output with Cline's own lines taken off it."""
 
     stdout: str | None

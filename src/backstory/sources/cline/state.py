@@ -16,7 +16,7 @@ MAX_NAMED = 50
 """Refused values that are named one by one; more are only counted under `refused values`."""
 
 
-class Pending(Struct):
+class Pending(Struct, gc=False):
     """A tool call that waits for its result: where it stands, and its arguments as Cline wrote them."""
 
     id: str

@@ -110,6 +110,10 @@ class Translator:
     ) -> Iterator[StepRow]:
         blocks = message.content
         assert isinstance(blocks, list)
+        if len(blocks) == 1 and blocks[0].type == "tool_result":
+            # Cline gives every result a message of its own.
+            yield from self._result(blocks[0], 0, None if inferred else at)
+            return
         texts = [(number, block.text) for number, block in enumerate(blocks) if block.type == "text"]
         attached = [
             (number, block) for number, block in enumerate(blocks) if block.type in ("file", *IMAGE_KINDS)

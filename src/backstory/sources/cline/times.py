@@ -15,6 +15,8 @@ def epoch_ms(value: Any) -> int | None:
 
     Numbers are taken as ms, seconds, microseconds or nanoseconds, whichever falls between 2000 and 2100.
     """
+    if type(value) is int and EARLIEST <= value < LATEST:
+        return value
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):

@@ -23,7 +23,7 @@ Paired = tuple[int | None, ItemResult | None, tuple[str, ...]]
 """The index of an item, its result, and flags; either of the first two may be missing."""
 
 
-class Made(Struct, frozen=True):
+class Made(Struct, frozen=True, gc=False):
     """What one item gave, before the facts that all items of a call share are added."""
 
     payload: Payload

@@ -1,0 +1,24 @@
+"""A limit for what must not block, and must not take time out of all proportion to its input."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+
+@contextlib.contextmanager
+def within(seconds: int) -> Iterator[None]:
+    """Raise `TimeoutError` in what takes longer; sound code needs a small part of the time."""
+
+    def late(*_: Any) -> None:
+        raise TimeoutError(f"took more than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
