@@ -40,7 +40,7 @@ from backstory import Archive, demo, read_session
 from backstory.cli.main import VERBS, cli
 from backstory.schema import session, step
 from backstory.schema.record import record_json
-from backstory.store import results
+from backstory.store import indexing, results
 
 SCHEMA = DOCS / "schema.md"
 EXAMPLES = [block for block in blocks(SCHEMA) if block.language == "json"]
@@ -263,6 +263,24 @@ def test_archive_names_every_column(home: Path) -> None:
         for view, words in documented.items():
             columns = [row[1] for row in archive.connection.execute(f"PRAGMA table_info({view})")]
             assert sorted(words) == sorted(columns), view
+
+
+def test_archive_says_how_much_is_searchable() -> None:
+    _, mark, table = (DOCS / "archive.md").read_text("utf-8").partition("<!-- limits: indexing -->")
+    assert mark
+    said = [int(figure.replace(",", "")) for figure in re.findall(r"\d[\d,]*", table.partition("\n## ")[0])]
+    edit = (indexing.CODE, indexing.CODE // 3)
+    ends = (indexing.HEAD, indexing.TAIL, indexing.FAILED_HEAD, indexing.FAILED_TAIL)
+    read = (indexing.READ_HEAD, indexing.READ_TAIL)
+    assert said == [
+        indexing.MESSAGE,
+        indexing.THINKING,
+        indexing.COMMAND,
+        *edit,
+        indexing.INPUT,
+        *ends,
+        *read,
+    ]
 
 
 def test_api_names_every_method() -> None:

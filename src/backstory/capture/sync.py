@@ -97,7 +97,9 @@ def read_one(
     try:
         _read_one(connection, source, ref, report, env, now_ns, settled)
     except sqlite3.OperationalError as error:
-        raise ArchiveError(f"the archive cannot be written: {error}. Nothing was lost; try again later.") from error
+        raise ArchiveError(
+            f"the archive cannot be written: {error}. Nothing was lost; try again later."
+        ) from error
     except Exception as error:
         # Whatever one session holds, the others are read; the doctor names this one.
         report.failed.append(Skipped(str(ref.folder), f"{type(error).__name__}: {error}"))

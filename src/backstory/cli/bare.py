@@ -46,8 +46,7 @@ def draw_overview(view: View, found: Overview) -> Iterator[Line]:
     """What is it, what is wrong, the figures."""
     state = "up to date" if found.synced else "not brought up to date"
     words = f"{counted(found.sessions, 'session')} in {tilde(found.home, view.home)}, {state}"
-    for line in wrap(view.glyphs.one_line(words), view.width, break_words=view.cut):
-        yield spans(line)
+    yield from _sentence(view, words)
     whys = _whys(view, found.looks[:MOST_LOOKS])
     rows = (*found.running[:MOST_RUNNING], *found.looks[:MOST_LOOKS])
     names = _Names.of(view, rows, max(map(width, whys), default=0))
@@ -68,9 +67,14 @@ def draw_empty(view: View, roots: Sequence[tuple[str, str]]) -> Iterator[Line]:
     yield ()
     if roots:
         looked = " and ".join(f"{tilde(path, view.home)} ({rule})" for path, rule in roots)
-        words = view.glyphs.one_line(f"Backstory looked in {looked} and found none.")
-        yield from (spans(line) for line in wrap(words, view.width, break_words=view.cut))
+        yield from _sentence(view, f"Backstory looked in {looked} and found none.")
     yield spans("Use Cline once, or set CLINE_DIR where your sessions are.")
+
+
+def _sentence(view: View, words: str) -> Iterator[Line]:
+    """A sentence, on a terminal in as many lines as it needs."""
+    safe = view.glyphs.one_line(words)
+    yield from (spans(line) for line in (wrap(safe, view.width) if view.cut else [safe]))
 
 
 class _Names(NamedTuple):

@@ -31,14 +31,17 @@ def parse(text: str, now: int, tz: tzinfo | None = None, *, end: bool = False) -
         return now
     day = _named_day(said, here.date())
     if day is not None:
-        return _start(day + timedelta(days=1), tz) if end else _start(day, tz)
+        try:
+            return day_bounds(day, tz)[1 if end else 0]
+        except (ValueError, OverflowError, OSError) as error:
+            raise NotADate(text) from error
     try:
         moment = datetime.fromisoformat(text.strip())
-    except ValueError as error:
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=tz) if tz else moment.astimezone()
+        return _ms(moment)
+    except (ValueError, OverflowError, OSError) as error:
         raise NotADate(text) from error
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=tz) if tz else moment.astimezone()
-    return _ms(moment)
 
 
 def _named_day(said: str, today: date) -> date | None:

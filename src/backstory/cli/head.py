@@ -10,7 +10,7 @@ from ..store.results import Listed
 from .line import Line, View, flow, joined, paragraphs, spans
 from .listing import TITLE, error_words
 from .rows import lines_spans
-from .words import clock, counted, duration, local, short_day, surface
+from .words import MONTHS, clock, counted, duration, local, short_day, surface
 
 STATES = {
     "running": "running",
@@ -22,20 +22,23 @@ STATES = {
 }
 
 
-def head(view: View, record: Record, listed: Listed) -> Iterator[Line]:
-    """The title, then three lines of facts, then a line for each thing that limits the record."""
+def head(view: View, record: Record, listed: Listed, origin: Listed | None = None) -> Iterator[Line]:
+    """The title, then three lines of facts, then a line for each thing that limits the record.
+
+    `origin` is the session that this one begins as a copy of.
+    """
     session = record.session
     for line in paragraphs(view, session.title or TITLE, 0) or [TITLE]:
         yield spans((line, "title"))
     yield from flow(view, _where(view, session))
     yield from flow(view, _how(view, record, listed))
     yield from flow(view, _figures(view, session))
-    for text in banners(view, record, listed):
+    for text in banners(view, record, listed, origin):
         for line in paragraphs(view, text, 0):
             yield spans((line, "label"))
 
 
-def banners(view: View, record: Record, listed: Listed) -> Iterator[str]:
+def banners(view: View, record: Record, listed: Listed, origin: Listed | None = None) -> Iterator[str]:
     """What one should know before reading: gone, cut, a copy, compacted, unanswered."""
     session = record.session
     if listed.state == "error":
@@ -47,9 +50,10 @@ def banners(view: View, record: Record, listed: Listed) -> Iterator[str]:
         when = f" This copy was complete on {_when(view, session.updated_at)}." if session.updated_at else ""
         yield f"Cline no longer has this session.{when}"
     for salvage in session.fidelity.salvaged:
-        yield f"{salvage.file} ends in the middle. Everything up to message {salvage.messages:,} is here."
+        name = "Cline's file" if salvage.file == f"{session.id}.messages.json" else salvage.file
+        yield f"{name} ends in the middle. Everything up to message {salvage.messages:,} is here."
     if session.copied_from is not None:
-        yield _copied(record)
+        yield _copied(record, origin)
     if session.imported is not None:
         yield f"It was imported from {session.imported.tool or 'another tool'}, which keeps it."
     if session.compaction is not None:
@@ -68,13 +72,17 @@ def _answers(payload: object) -> bool:
     return getattr(payload, "role", "") in ("assistant", "thinking", "system")
 
 
-def _copied(record: Record) -> str:
-    origin = record.session.copied_from
-    assert origin is not None
-    copied = [step for step in record.steps if "copied" in step.flags]
-    first = f"its first {counted(len(copied), 'step')}" if copied else "its beginning"
-    verb = "is" if len(copied) == 1 or not copied else "are"
-    return f"{origin.kind.capitalize()} of {origin.session_id}: {first} {verb} a copy of that session."
+def _copied(record: Record, origin: Listed | None) -> str:
+    """`This session begins as a copy of "Plan the thing" (170vw); its first 14 steps are counted there.`"""
+    assert record.session.copied_from is not None
+    name = record.session.copied_from.session_id
+    if origin is not None:
+        name = f'"{origin.session.title or TITLE}" ({origin.short_id})'
+    count = sum("copied" in step.flags for step in record.steps)
+    steps = (
+        f"its first {counted(count, 'step')} {'is' if count == 1 else 'are'} counted there" if count else ""
+    )
+    return f"This session begins as a copy of {name}{'; ' if steps else ''}{steps}."
 
 
 def _where(view: View, session: Session) -> list[Line]:
@@ -137,7 +145,8 @@ def _end(view: View, started: int, ended: int | None) -> str:
 
 
 def _when(view: View, at: int) -> str:
-    return f"{short_day(at, view.now, view.tz)}, {clock(at, view.tz)}"
+    day = local(at, view.tz).date()
+    return f"{day.day} {MONTHS[day.month - 1]}, {clock(at, view.tz)}"
 
 
 def _figures(view: View, session: Session) -> list[Line]:

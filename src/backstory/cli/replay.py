@@ -12,8 +12,10 @@ from difflib import SequenceMatcher
 from ..schema.step import Edit, Read
 from .snippet import Changed, parse, split, start_line
 
-_READ_LINE = re.compile(r"^ *(\d+) \| (.*)$")
+_READ_LINE = re.compile(r"^ *(\d{1,9}) \| (.*)$")
 _SHOWING = "\n[Showing lines "
+MOST_LINES = 200_000
+"""A file with more lines than this is not followed: a number that is wrong must not fill the memory."""
 _CUT_LINE = " [line truncated]"
 
 
@@ -50,6 +52,7 @@ class Paper:
             return
         body, _, rest = read.content.partition(_SHOWING)
         numbered = [match for match in map(_READ_LINE.match, body.rstrip("\n").split("\n")) if match]
+        numbered = [match for match in numbered if int(match[1]) <= MOST_LINES]
         for match in numbered:
             if not match[2].endswith(_CUT_LINE):
                 self._see(int(match[1]), match[2])
@@ -222,6 +225,8 @@ class Paper:
     def _reach(self, lines: int) -> None:
         """Have at least so many lines; those that nobody saw are on both sides."""
         assert self.now is not None
+        if self.open and lines > MOST_LINES:
+            raise Unplaced("it lies too far down in its file")
         while self.open and len(self.now) < lines:
             self._append(Cell())
 

@@ -12,9 +12,13 @@ from ..store.results import Fate
 from . import tools
 from .line import Line, Span, View, spans
 from .sgr import colourless
+from .text import cut
 from .words import counted, duration, relative, size
 
-_SHOWING = re.compile(r"\n*\[Showing lines (\d+)-(\d+) of (\d+)(\+ lines)?\.[^\]]*\]\s*$")
+STATE_CELLS = 30
+"""At most so much of what a tool itself says stands at the right edge."""
+
+_SHOWING = re.compile(r"\n*\[Showing lines (\d+)-(\d+) of (\d{1,12})(\+ lines)?\.[^\]]*\]\s*$")
 _FEEDBACK = re.compile(r"<feedback>\s*(.*?)\s*</feedback>", re.DOTALL)
 _LEFT_RUNNING = (
     "[Command completed with background processes still running; their output is no longer captured]"
@@ -251,7 +255,7 @@ def _other(scene: Scene, step: Step, payload: Other) -> Row:
     glyphs = scene.view.glyphs
     said = tools.said(payload)
     kind = tools.kind(payload.tool_name)
-    tail, state = glyphs.one_line(said.tail), glyphs.one_line(said.state)
+    tail, state = glyphs.one_line(said.tail), cut(glyphs.one_line(said.state), STATE_CELLS, glyphs)
     right: list[Line] = []
     if step.outcome == "failed":
         tail = glyphs.one_line(_failed_tail(step, said)) if step.error else tail

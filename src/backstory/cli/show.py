@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InputError
+from ..errors import InputError, UnknownSession
 from ..schema.record import Record, record_json
 from ..store.results import Fate, Listed
 from .head import head
@@ -16,14 +16,22 @@ from .options import App, json_option, pass_app, reading_options
 from .rows import Scene, batches
 from .timeline import Choice, Drawing, has_problem, timeline
 
+if TYPE_CHECKING:
+    from ..archive import Archive
+
 
 def draw_session(
-    view: View, record: Record, listed: Listed, fates: dict[str, Fate], choice: Choice | None = None
+    view: View,
+    record: Record,
+    listed: Listed,
+    fates: dict[str, Fate],
+    choice: Choice | None = None,
+    origin: Listed | None = None,
 ) -> Iterator[Line]:
     """The head of the session, then its turns."""
     choice = choice or Choice()
     scene = Scene(view, record.session, fates, running_step(record, listed), batches(record.steps))
-    yield from head(view, record, listed)
+    yield from head(view, record, listed, origin)
     if choice.problems and not any(map(has_problem, record.steps)):
         yield ()
         yield spans("Nothing went wrong in this session.")
@@ -96,9 +104,19 @@ def command(
             write_changes(app, record, choice.turn)
             return
         listed = archive.listed(full_id)
-        lines = draw_session(app.term.view, record, listed, fates(record.steps), choice)
+        origin = _origin(archive, record)
+        lines = draw_session(app.term.view, record, listed, fates(record.steps), choice, origin)
         app.term.page(lines, hint(record, choice))
         archive.mark_seen(full_id)
+
+
+def _origin(archive: Archive, record: Record) -> Listed | None:
+    """The session that this one begins as a copy of, where the archive has it."""
+    copied = record.session.copied_from
+    try:
+        return archive.listed(copied.session_id) if copied is not None else None
+    except UnknownSession:
+        return None
 
 
 def _check_turn(record: Record, turn: int | None, said: str) -> None:

@@ -10,7 +10,7 @@ from ..schema.step import Edit
 
 Sign = Literal["+", "-", " "]
 
-_NUMBERED = re.compile(r"^([-+ ])\s*(\d+): ?(.*)$")
+_NUMBERED = re.compile(r"^([-+ ])\s*(\d{1,9}): ?(.*)$")
 _CONTEXT = 1
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..schema.step import Other
 
-_FOUND = re.compile(r"Found (\d+) results? for")
+_FOUND = re.compile(r"Found (\d{1,9}) results? for")
 _MATCH = re.compile(r"^(.+?):\d+:\d+$", re.MULTILINE)
 _SIZE = re.compile(r"^Size: (.+)$", re.MULTILINE)
 _CONTENT = re.compile(r"^--- Content ---\n(.*?)(?:\n--- Analysis Request ---|\Z)", re.MULTILINE | re.DOTALL)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from .call import Call, CallRow
 from .session import Actor, Checkpoint, Segment, Session, Turn, TurnRow
@@ -89,29 +90,14 @@ def assemble(
         row = placed.row
         segment = segment_of.get((placed.actor_id, row.id), segment)
         is_copy = copied is not None and placed.actor_id == ROOT and row.msg < copied
-        steps.append(
-            Step(
-                id=row.id,
-                session_id=session.id,
-                segment_index=segment,
-                turn_id=turn_of.get((placed.actor_id, row.id)),
-                actor_id=placed.actor_id,
-                seq=seq,
-                at=row.at,
-                ended_at=row.ended_at,
-                type=row.type,
-                decision=row.decision,
-                decision_source=row.decision_source,
-                outcome=row.outcome,
-                content_status=row.content_status,
-                error=row.error,
-                channels=row.channels,
-                payload=row.payload,
-                flags=(*row.flags, "copied") if is_copy else row.flags,
-                origin=Origin(_file(session, files.get(placed.actor_id, ""), row), row.pointer),
-                superseded=placed.superseded,
-            )
+        turn_id = turn_of.get((placed.actor_id, row.id))
+        step = step_of(
+            session.id, placed.actor_id, files.get(placed.actor_id, ""), row, turn_id, seq, segment
         )
+        if is_copy or placed.superseded:
+            flags = (*step.flags, "copied") if is_copy else step.flags
+            step = replace(step, flags=flags, superseded=placed.superseded)
+        steps.append(step)
     return Record(
         session=session,
         segments=segments,
@@ -125,8 +111,37 @@ def assemble(
     )
 
 
-def _file(session: Session, messages_file: str, row: StepRow) -> str:
-    return f"{session.id}.json" if row.channels == ("manifest",) else messages_file
+def step_of(
+    session_id: str,
+    actor_id: str,
+    file: str,
+    row: StepRow,
+    turn_id: str | None,
+    seq: int = 0,
+    segment: int = 0,
+) -> Step:
+    """A row as a step of its session."""
+    name = f"{session_id}.json" if row.channels == ("manifest",) else file
+    return Step(
+        id=row.id,
+        session_id=session_id,
+        segment_index=segment,
+        turn_id=turn_id,
+        actor_id=actor_id,
+        seq=seq,
+        at=row.at,
+        ended_at=row.ended_at,
+        type=row.type,
+        decision=row.decision,
+        decision_source=row.decision_source,
+        outcome=row.outcome,
+        content_status=row.content_status,
+        error=row.error,
+        channels=row.channels,
+        payload=row.payload,
+        flags=row.flags,
+        origin=Origin(name, row.pointer),
+    )
 
 
 def reading_order(actors: Sequence[Actor], rows: Iterable[T]) -> list[T]:

@@ -46,7 +46,9 @@ def connect(path: Path, own: Path | None = None) -> sqlite3.Connection:
         connection.execute("PRAGMA temp_store = MEMORY")
         migrate(connection)
     except (sqlite3.Error, OSError) as error:
-        raise ArchiveError(f"{path}: the archive cannot be opened: {error}. Is it one of Backstory's?") from error
+        raise ArchiveError(
+            f"{path}: the archive cannot be opened: {error}. Is it one of Backstory's?"
+        ) from error
     return connection
 
 

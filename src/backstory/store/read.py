@@ -12,12 +12,13 @@ from msgspec.structs import replace
 
 from ..errors import AmbiguousSession, UnknownSession
 from ..schema.call import CallRow
-from ..schema.record import Placed, Record, assemble
+from ..schema.record import Placed, Record, assemble, step_of
 from ..schema.session import CopiedFrom, Fidelity, Session, Totals, TurnRow, merge_fidelity
+from ..schema.step import ROOT, Step
 from . import rows, summary
 from .blocks import BlockReader
-from .derived import short_id, state
-from .results import Brief, Day, Listed, State
+from .derived import fates_of, short_id, state
+from .results import Brief, Day, Fate, Listed, State
 from .rows import SELECTED, Columns
 
 _fidelity = msgspec.json.Decoder(Fidelity)
@@ -91,6 +92,14 @@ def one_listed(connection: sqlite3.Connection, session_id: str, now: int) -> Lis
     if row is None:
         raise UnknownSession(f'There is no session "{session_id}" in the archive.')
     return _listed(connection, row, now, _short_ids(connection))
+
+
+def listed_by_number(connection: sqlite3.Connection, n: int, now: int) -> Listed:
+    """One session by its number in the archive; the short id is taken as unique only when no other session has it."""
+    row = next(_query(connection, f"{_LIST} WHERE session.n = ?", [n]))
+    short = short_id(row["id"])
+    (same,) = connection.execute("SELECT count(*) FROM session WHERE id LIKE '%' || ?", (short,)).fetchone()
+    return _listed(connection, row, now, {short: same})
 
 
 def _state(row: sqlite3.Row, now: int) -> State:
@@ -185,6 +194,57 @@ def _placed(connection: sqlite3.Connection, session: int, superseded: bool) -> l
         data = reader.body(*values[22:25])
         found.append(Placed(values[0], rows.row(columns, data, columns.turn), bool(values[21])))
     return found
+
+
+def some_steps(
+    connection: sqlite3.Connection, session: int, numbers: list[int]
+) -> dict[int, tuple[Step, int | None]]:
+    """A few steps of a session with the index of their turn, without putting the session together.
+
+    `seq` and `segment_index` are 0 in them: only the whole session can tell these.
+    """
+    reader = BlockReader(connection)
+    (session_id,) = connection.execute("SELECT id FROM session WHERE n = ?", (session,)).fetchone()
+    turns = _turns_with_children(connection, session)
+    found = {}
+    marks = ",".join("?" * len(numbers))
+    for n, actor, name, *values in connection.execute(
+        f"SELECT step.n, file.actor, file.name, {SELECTED}, block, offset, step.size FROM step"
+        f" JOIN file ON file.n = step.file LEFT JOIN turn ON turn.n = step.turn WHERE step.n IN ({marks})",
+        numbers,
+    ):
+        columns = Columns(*values[:20])
+        row = rows.row(columns, reader.body(*values[20:]), columns.turn)
+        turn_id, index = turns.get(actor if actor != ROOT else columns.turn, (columns.turn, None))
+        found[n] = (step_of(session_id, actor, name, row, turn_id), index)
+    return found
+
+
+def _turns_with_children(connection: sqlite3.Connection, session: int) -> dict[str | None, tuple[str, int]]:
+    """The turn of each turn id, and of each child actor by the step that spawned it: (turn id, index from 1)."""
+    ordered = connection.execute(
+        "SELECT turn.id FROM turn JOIN file ON file.n = turn.file WHERE file.session = ? AND NOT turn.superseded"
+        " ORDER BY turn.msg",
+        (session,),
+    ).fetchall()
+    turns: dict[str | None, tuple[str, int]] = {
+        row[0]: (row[0], index) for index, row in enumerate(ordered, 1)
+    }
+    parents = connection.execute(
+        "SELECT child.actor, turn.id FROM file AS child JOIN file AS other ON other.session = child.session"
+        " JOIN step ON step.file = other.n AND step.id = child.parent_step LEFT JOIN turn ON turn.n = step.turn"
+        " WHERE child.session = ? AND child.parent_step IS NOT NULL",
+        (session,),
+    )
+    for actor, turn_id in parents:
+        if turn_id in turns:
+            turns[actor] = turns[turn_id]
+    return turns
+
+
+def some_fates(connection: sqlite3.Connection, session: int) -> dict[str, Fate]:
+    """What became of a session's failures, from its rows alone."""
+    return fates_of(summary.ordered_facts(connection, session))
 
 
 def _calls(connection: sqlite3.Connection, session: int) -> list[tuple[str, CallRow]]:

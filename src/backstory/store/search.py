@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ..schema.step import Command, Edit, Message, Payload, Read, StepError
-from . import derived, indexing, read
+from . import indexing, read
 from .read import Filter
-from .results import Found, Hit, Listed, Scope, SessionHits
+from .results import Found, Hit, Scope, SessionHits
 
 NEWEST = 20_000
 """Of a query that matches more places, only the newest are ranked."""
@@ -134,17 +134,22 @@ def _places(
 
 def _weighed(connection: sqlite3.Connection, ranked: Sequence[tuple[int, float]]) -> list[Place]:
     """The places of current steps, weighed by what kind of text matched; one a step."""
+    numbers = sorted({rowid // 2 for rowid, _ in ranked})
+    marks = ",".join("?" * len(numbers))
+    facts = {
+        n: (kind, detail, outcome, session)
+        for n, kind, detail, outcome, session in connection.execute(
+            "SELECT step.n, step.type, step.kind, step.outcome, file.session FROM step"
+            f" JOIN file ON file.n = step.file WHERE step.n IN ({marks}) AND NOT step.superseded",
+            numbers,
+        )
+    }
     best: dict[int, Place] = {}
     for rowid, rank in ranked:
         n, part = divmod(rowid, 2)
-        row = connection.execute(
-            "SELECT step.type, step.kind, step.outcome, step.superseded, file.session FROM step"
-            " JOIN file ON file.n = step.file WHERE step.n = ?",
-            (n,),
-        ).fetchone()
-        if row is None or row[3]:
+        if n not in facts:
             continue
-        kind, detail, outcome, _, session = row
+        kind, detail, outcome, session = facts[n]
         weight = _WEIGHT.get((kind, detail if kind == "message" else part), 0.9)
         if outcome == "failed":
             weight *= 1.2
@@ -168,27 +173,22 @@ def _session_hits(
     places: Sequence[Place],
     pattern: re.Pattern[str],
     now: int,
-    per_session: int,
+    per: int,
 ) -> SessionHits:
-    (session_id,) = connection.execute("SELECT id FROM session WHERE n = ?", (session,)).fetchone()
-    listed: Listed = read.one_listed(connection, session_id, now)
-    record = read.record(connection, session_id)
-    ids = {
-        place.n: connection.execute("SELECT id FROM step WHERE n = ?", (place.n,)).fetchone()[0] for place in places
-    }
-    steps = {step.id: step for step in record.steps}
-    fates = derived.fates(record.steps)
-    turns = {turn.id: turn.index for turn in record.turns}
+    """The best places of one session with their passages; only the bodies of these are opened."""
+    shown = places[:per]
+    steps = read.some_steps(connection, session, [place.n for place in shown])
+    fates = (
+        read.some_fates(connection, session) if any(s.outcome == "failed" for s, _ in steps.values()) else {}
+    )
     hits = []
-    for place in places[:per_session]:
-        step = steps.get(ids[place.n])
-        if step is None:
-            continue
+    for place in shown:
+        step, turn_index = steps[place.n]
         text, spans, line, lines = passage(side(step.payload, step.error, place.part), pattern)
         hits.append(
             Hit(
                 step=step,
-                turn_index=turns.get(step.turn_id or ""),
+                turn_index=turn_index,
                 part="out" if place.part else "in",
                 text=text,
                 spans=spans,
@@ -197,7 +197,7 @@ def _session_hits(
                 fate=fates.get(step.id),
             )
         )
-    return SessionHits(listed, tuple(hits), len(places) - len(hits))
+    return SessionHits(read.listed_by_number(connection, session, now), tuple(hits), len(places) - len(hits))
 
 
 def side(payload: Payload, error: StepError | None, part: int) -> str:

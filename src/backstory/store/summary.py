@@ -49,12 +49,16 @@ def actors(connection: sqlite3.Connection, session: int) -> list[Actor]:
     return sorted(found, key=lambda actor: (actor.id != ROOT, actor.started_at or 0, actor.id))
 
 
-def update(connection: sqlite3.Connection, session: int, idle_gap: int) -> None:
-    """Count a session's steps anew and note its last one."""
+def ordered_facts(connection: sqlite3.Connection, session: int) -> list[Fact]:
+    """What the rules of `derived.py` need of a session's current steps, in reading order."""
     found = [Fact(*values) for values in connection.execute(_FACTS, (session,))]
     everybody = actors(connection, session)
-    if len(everybody) > 1:
-        found = reading_order(everybody, found)
+    return reading_order(everybody, found) if len(everybody) > 1 else found
+
+
+def update(connection: sqlite3.Connection, session: int, idle_gap: int) -> None:
+    """Count a session's steps anew and note its last one."""
+    found = ordered_facts(connection, session)
     quiet = [
         gap
         for (gap,) in connection.execute(

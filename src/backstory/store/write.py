@@ -176,9 +176,11 @@ def write(
         if (found[1] if found else None) != generation:
             raise Moved
         session = found[0] if found else _new_session(connection, reading)
-        new_steps = 0
+        new_steps, documents = 0, []
         for one in drafts:
-            new_steps += _write_file(connection, session, one)
+            count, words = _write_file(connection, session, one)
+            new_steps += count
+            documents += words
         _marks(connection, session, reading)
         _facts(connection, session, reading)
         _link(connection, session)
@@ -187,6 +189,8 @@ def write(
             "UPDATE session SET generation = generation + 1, root = ?, gone_at = NULL, changed_at = ? WHERE n = ?",
             (reading.ref.root, reading.ref.changed_at // 1_000_000, session),
         )
+        # Last, because any statement after it would make the index write out what it has collected.
+        connection.executemany("INSERT INTO doc (rowid, text) VALUES (?, ?)", documents)
     return Written(session, new_steps, bool(drafts))
 
 
@@ -198,8 +202,10 @@ def _new_session(connection: sqlite3.Connection, reading: Reading) -> int:
     return int(cursor.lastrowid or 0)
 
 
-def _write_file(connection: sqlite3.Connection, session: int, one: FileDraft) -> int:
-    """Write one file's share; returns the number of new step rows."""
+def _write_file(
+    connection: sqlite3.Connection, session: int, one: FileDraft
+) -> tuple[int, list[tuple[int, str]]]:
+    """Write one file's share; returns the number of new step rows, and the words to index."""
     file = _file_row(connection, session, one)
     turns = _turns(connection, file, one)
     places = blocks.append(connection, file, one.packed)
@@ -234,10 +240,9 @@ def _write_file(connection: sqlite3.Connection, session: int, one: FileDraft) ->
         if new.came:
             documents.append((2 * n + 1, new.came))
     connection.executemany(_INSERT, inserts)
-    connection.executemany("INSERT INTO doc (rowid, text) VALUES (?, ?)", documents)
     connection.execute("UPDATE meta SET value = ? WHERE key = 'next_step'", (next_n + len(inserts),))
     _calls(connection, file, one)
-    return len(inserts)
+    return len(inserts), documents
 
 
 def _file_row(connection: sqlite3.Connection, session: int, one: FileDraft) -> int:

@@ -230,8 +230,7 @@ def diff_snippet(result: Any) -> str | None:
 def read_content(result: Any) -> tuple[str | None, bool, Any]:
     """What the agent saw of a file: (text, cut by Cline, raw where it is no text, image bytes counted)."""
     if isinstance(result, str):
-        tail = result.rfind("\n" + READ_CUT)
-        cut = tail >= 0 and result.endswith("]") and len(result) - tail < 200
+        cut = result.endswith("]") and "\n" + READ_CUT in result[-200:]
         return result, cut or LINE_CUT in result, None
     if result is None:
         return None, False, None
