@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from backstory.schema.record import iso
+
 from .conftest import Scene, Stage
 from .model import Reply, Script, ToolCall, Usage
 from .watching import step, steps_of, texts
@@ -128,6 +130,7 @@ def test_reading_a_missing_file_fails(stage: Stage, scene: Scene) -> None:
     assert missing["outcome"] == "failed"
     assert missing["error"]["type"] == "cline_tool_error"
     assert "ENOENT" in missing["error"]["message"]
+    assert missing["error"]["kind"] == "not_found"
 
 
 def test_a_command_that_went_well(stage: Stage, scene: Scene) -> None:
@@ -188,6 +191,23 @@ def test_searches_and_pages_are_kept_item_by_item(stage: Stage, scene: Scene) ->
     assert "12 crowns" in page["payload"]["raw"]["result"]
     assert gone["outcome"] == "failed"
     assert "404" in gone["error"]["message"]
+
+
+def test_a_step_has_the_times_of_its_call_and_its_result(stage: Stage, scene: Scene) -> None:
+    stamps = {}
+    for message in stage.cline.messages(scene.session_id):
+        for block in message["content"]:
+            stamps[block.get("id") or block.get("tool_use_id"), block["type"]] = iso(message["ts"])
+    for taken in scene.record["steps"]:
+        if taken["type"] != "message":
+            call = taken["id"].partition("#")[0]
+            assert (taken["at"], taken["ended_at"]) == (stamps[call, "tool_use"], stamps[call, "tool_result"])
+
+
+def test_failures_and_changes_are_counted(scene: Scene) -> None:
+    totals = scene.record["session"]["totals"]
+    assert (totals["turns"], totals["failed"], totals["rejected"]) == (1, 4, 0)
+    assert (totals["edits"], totals["files"], totals["added"], totals["removed"]) == (3, 2, 5, 1)
 
 
 def test_nothing_had_to_be_approved(scene: Scene) -> None:

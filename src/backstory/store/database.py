@@ -79,6 +79,8 @@ def _first(connection: sqlite3.Connection) -> None:
     for statement in _statements(script):
         connection.execute(statement)
     connection.execute("INSERT INTO meta VALUES ('next_step', 1)")
+    # Merging rarely costs a query a few more look-ups, and saves a tenth of a first pass.
+    connection.execute("INSERT INTO doc (doc, rank) VALUES ('automerge', 12)")
 
 
 MIGRATIONS: tuple[tuple[int, Callable[[sqlite3.Connection], None]], ...] = ((1, _first),)
