@@ -65,18 +65,24 @@ def error_words(view: View, listed: Listed) -> str:
 
 def brief_line(view: View, brief: Brief, session: Session) -> Line:
     """The step at work: `run  npm test, for 14 s`, `read guides/authentication.md`."""
-    word = {"command": "run", "edit": "edit", "read": "read"}.get(brief.type)
-    if word is None:
-        roles = {"thinking": "think", "system": "note"}
-        word = kind(brief.subject) if brief.type == "other" else roles.get(brief.role or "", "say")
+    subject: Line
     if brief.type in ("edit", "read"):
-        roots = (session.workspace_root, session.cwd)
-        subject = path_spans(view, relative(brief.subject, roots, view.home))
+        word = brief.type
+        subject = path_spans(view, relative(brief.subject, (session.workspace_root, session.cwd), view.home))
+    elif brief.type == "other":
+        # Of a tool, the role is its name; a kind word of its own says as much.
+        name = brief.role or ""
+        word = kind(name)
+        words = f"{name.replace('__', ' ', 1)} {brief.subject}" if word == "tool" else brief.subject
+        subject = spans(command_line(view, words))
     else:
-        subject = spans(command_line(view, brief.subject))
+        roles = {"thinking": "think", "system": "note", "user": "you"}
+        word = "run" if brief.type == "command" else roles.get(brief.role or "", "say")
+        written = command_line(view, brief.subject) if word == "run" else view.glyphs.one_line(brief.subject)
+        subject = spans(written)
     if brief.outcome == "unknown" and brief.at is not None:
         subject = (*subject, (f", for {duration(view.now - brief.at)}", ""))
-    return (*spans((word.ljust(5), "label")), *subject)
+    return (*spans((f"{word} ".ljust(5), "label")), *subject)
 
 
 def new_words(listed: Listed) -> str:
