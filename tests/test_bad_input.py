@@ -155,15 +155,16 @@ def test_any_value_in_any_field_is_archived_as_it_is_read(tmp_path: Path, value:
     for number, place in enumerate(places(whole)):
         if place != ("messages",):
             session = Session(root, f"17960260{number:05d}_abcde").write()
-            # Ids of their own: sessions that begin with the same ones are taken for copies.
-            own = f"msg_{number:04d}".encode()
-            session.file.write_bytes(pretty(put(whole, place, value)).replace(b"msg_0000", own))
+            session.file.write_bytes(pretty(put(whole, place, value)))
             written.append((place, session))
     with archive(tmp_path) as kept:
         report = kept.sync([root])
         assert [(left.path, left.reason) for left in report.failed] == []
         for place, session in written:
             stored, fresh = document(kept.record(session.session_id)), document(read(session.folder))
+            for step in stored["steps"]:
+                # They all begin alike, so that the archive takes them for copies of the first.
+                step["flags"] = [flag for flag in step["flags"] if flag != "copied"]
             for name in ("segments", "actors", "turns", "steps"):
                 assert stored[name] == fresh[name], place
 

@@ -46,7 +46,8 @@ def diffs(record: Record, turn: int | None = None) -> Iterator[Diff]:
                 f"{paper.path} lies outside of the session's folder, where git apply does not write",
             ]
         if found is not None or said:
-            yield Diff(found.lines if found else (), (*said, *(found.notes if found else ())))
+            own = found or Diff(())
+            yield own._replace(notes=(*said, *own.notes))
 
 
 def _apply(
@@ -108,8 +109,8 @@ def _differs(paper: Paper) -> bool:
 
 
 def patch_text(found: Sequence[Diff]) -> str:
-    """The patch as bytes go to `git apply`."""
-    return "".join(line + "\n" for one in found for line in one.lines)
+    """The patch as bytes go to `git apply`; what it would refuse is a comment, so that it takes the rest."""
+    return "".join(("# " if one.bare else "") + line + "\n" for one in found for line in one.lines)
 
 
 def draw_patch(view: View, found: Sequence[Diff]) -> Iterator[Line]:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from ..archive import Archive
     from ..capture.sync import SyncReport
 
+    _Type = click.ParamType["Moment"]
+else:
+    _Type = click.ParamType  # generic since click 8.3
+
 Face = TypeVar("Face", bound=Callable[..., Any])
 
 
@@ -73,7 +77,7 @@ class Moment(NamedTuple):
     at: int
 
 
-class _Date(click.ParamType[Moment]):
+class _Date(_Type):
     name = "when"
 
     def __init__(self, *, end: bool) -> None:

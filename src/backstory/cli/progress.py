@@ -7,12 +7,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .term import Term
+from .words import duration
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 PATIENCE = 1.0
 """Seconds that pass without a word."""
+BAR = 40
+LEAST_BAR = 8
+BESIDE = 34
+"""Cells for the count and the time beside the bar."""
 
 
 class Progress:
@@ -56,27 +61,30 @@ class Progress:
             """The time that is left, as the rest of the program writes it."""
 
             def render(column, task: Task) -> Text:
-                from .words import duration
-
                 through = task.completed - begun
                 if through <= 0 or task.total is None:
                     return Text("")
                 pace = (self._clock() - started) / through
-                return Text(f"{duration(max(round((task.total - task.completed) * pace), 1) * 1000)} left")
+                return Text(f"  {_left((task.total - task.completed) * pace)}")
 
         class Count(ProgressColumn):
             """`824 of 1,284`."""
 
             def render(column, task: Task) -> Text:
-                return Text(f"{int(task.completed):,} of {int(task.total or 0):,}")
+                return Text(f"  {int(task.completed):,} of {int(task.total or 0):,}")
 
-        bar = Progress(
-            TextColumn("{task.description} "),
-            BarColumn(bar_width=40),
-            Count(),
-            Left(),
-            console=Console(file=self._term.err, width=self._term.view.width, no_color=not self._term.colour),
-            transient=True,
-        )
+        console = Console(file=self._term.err, no_color=not self._term.err_colour)
+        room = console.width - len(self._words) - BESIDE
+        columns: list[ProgressColumn] = [TextColumn("{task.description}  "), Count(), Left()]
+        if room >= LEAST_BAR:
+            # Styles of the terminal's own sixteen colours, as everywhere else.
+            columns.insert(1, BarColumn(min(room, BAR), style="bright_black", complete_style="default"))
+        bar = Progress(*columns, console=console, transient=True)
         bar.start()
         return bar
+
+
+def _left(seconds: float) -> str:
+    """`3 s left`, `2 min left`; whole seconds, because it is a guess."""
+    whole = max(round(seconds), 1)
+    return f"{whole} s left" if whole < 60 else f"{duration(whole * 1000)} left"

@@ -41,7 +41,7 @@ class Term:
         self.interactive = _is_terminal(self.out)
         self.progress = _is_terminal(self.err) and not quiet and self.env.get("TERM") != "dumb"
         self.colour = wants_colour(self.env, colour, self.interactive)
-        self._err_colour = wants_colour(self.env, colour, _is_terminal(self.err))
+        self.err_colour = wants_colour(self.env, colour, _is_terminal(self.err))
         self.view = View(
             width=_width(self.out, self.env) if self.interactive else UNKNOWN,
             cut=self.interactive,
@@ -76,7 +76,7 @@ class Term:
         self.err.write("\n")
         for line in lines:
             fitting = cut(line, self.view.width, self.view.glyphs)
-            self.err.write(paint(((fitting, "label"),), colour=self._err_colour) + "\n")
+            self.err.write(paint(((fitting, "label"),), colour=self.err_colour) + "\n")
         self.err.flush()
 
     def page(self, lines: Iterable[Line], hint: str | None = None) -> None:

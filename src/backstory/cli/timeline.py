@@ -13,7 +13,7 @@ from .bodies import body
 from .line import Line, Span, View, beside, cut_line, flow, joined, paragraphs, spans, width
 from .rows import Row, Scene, attachment_words, lines_spans, path_spans, row_of
 from .text import cells, wrap
-from .words import clock, counted, duration, moment
+from .words import clock, counted, duration
 
 KIND = 7
 INDENT = 3
@@ -259,13 +259,11 @@ def _indented(view: View, depth: int, draw: Draw) -> Iterator[Line]:
 
 
 def _step(drawing: Drawing, view: View, step: Step, row: Row | None) -> Iterator[Line]:
-    scene = drawing.scene._replace(view=view)
-    if row is None:
-        row = _with_children(drawing, step, row_of(scene, step))
-    else:
+    if row is not None:
         yield from _row(view, row)
         return
-    yield from _row(view, row, full=drawing.choice.full)
+    scene = drawing.scene._replace(view=view)
+    yield from _row(view, _with_children(drawing, step, row_of(scene, step)), full=drawing.choice.full)
     inner = scene._replace(view=view._replace(width=view.width - KIND))
     for line in body(inner, step, full=drawing.choice.full):
         yield (*spans(" " * KIND), *line)
@@ -356,8 +354,3 @@ def _depth(actor: Actor, actors: dict[str, Actor], owner: dict[str, str]) -> int
         parent = owner.get(current.parent_step_id) if current.parent_step_id else None
         current = actors.get(parent) if parent else None
     return depth
-
-
-def turn_clock(view: View, turn: Turn) -> str:
-    """When a turn began."""
-    return moment(turn.started_at, view.now, view.tz) if turn.started_at is not None else ""

@@ -15,10 +15,14 @@ NO_END = "\\ No newline at end of file"
 
 
 class Diff(NamedTuple):
-    """A patch of one file, and what has to be said of it."""
+    """A patch of one file, and what has to be said of it.
+
+    A `bare` one has a change without a line around it, which `git apply` takes with `--unidiff-zero` alone.
+    """
 
     lines: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    bare: bool = False
 
 
 class _Piece(NamedTuple):
@@ -46,12 +50,11 @@ def diff(paper: Paper) -> Diff | None:
     lines, bare = _hunks(pieces, open_end=paper.open)
     notes = []
     if bare:
-        notes.append(
-            f"{paper.path}: no unchanged line around a change is recorded; git apply needs --unidiff-zero"
-        )
+        why = "no unchanged line around a change is recorded, so it is a comment in the patch"
+        notes.append(f"{paper.path}: {why}; git apply takes it with --unidiff-zero alone")
     if paper.guessed:
         notes.append(f"{paper.path}: line numbers are not recorded; git apply finds the place by the text")
-    return Diff((*_header(paper, moved=moved, changed=bool(lines)), *lines), tuple(notes))
+    return Diff((*_header(paper, moved=moved, changed=bool(lines)), *lines), tuple(notes), bare)
 
 
 def _tokens(side: list[Cell] | None, goes_on: bool) -> list[tuple[Cell, bool]]:

@@ -241,9 +241,8 @@ class ToolSteps:
         found = _single(result)
         diff = results.diff_snippet(found.result) if found else None
         if line is not None:
-            edit = Edit(
-                path, "insert", None, new, insert_line=line, diff=diff, added=len(patch.lines_of(new))
-            )
+            # Cline splits the text at line feeds and puts every piece in as a line, the empty last one too.
+            edit = Edit(path, "insert", None, new, insert_line=line, diff=diff, added=new.count("\n") + 1)
         elif old is None:
             edit = Edit(path, "create", None, new, True, diff=diff, added=len(patch.lines_of(new)))
         else:
