@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any, NamedTuple
 import pytest
 import recordings
 
+from backstory import demo
+from backstory.demo.moments import TOLD_AT
 from backstory.sources.cline.times import epoch_ms
 
 ROOT = Path(__file__).parent.parent
@@ -21,6 +24,7 @@ DOCS = ROOT / "docs"
 FORMAT = ROOT / "src/backstory/sources/cline/FORMAT.md"
 PATTERNS = ("*.md", "docs/*.md", "bench/*.md", "tests/**/README.md")
 DOCUMENTS = sorted([FORMAT, *(path for pattern in PATTERNS for path in ROOT.glob(pattern))])
+DAY = 24 * 3600
 EARLIER = ("fork", "killed-mid-run", "plan-switch-to-act-tool", "tui-idle-between-turns")
 """Recordings of sessions that another recording holds at a later moment."""
 
@@ -110,17 +114,36 @@ def make_home(path: Path) -> Path:
     return path
 
 
-def environment(home: Path) -> dict[str, str]:
+def tell_samples(home: Path) -> str:
+    """Put the sample sessions in place of the recordings; returns the zone whose clock stands where they are told."""
+    now = int(time.time())
+    hours, minutes, seconds = map(int, TOLD_AT.split(":"))
+    east = (hours * 3600 + minutes * 60 + seconds - now + DAY // 2) % DAY - DAY // 2
+    shutil.rmtree(home / ".cline")
+    demo.settings(home / ".cline/data")
+    demo.load(home / ".cline/data/sessions", now * 1000)
+    hours, rest = divmod(abs(east), 3600)
+    return f"TOLD{'-' if east >= 0 else '+'}{hours:02}:{rest // 60:02}:{rest % 60:02}"
+
+
+def environment(home: Path, zone: str = "UTC") -> dict[str, str]:
     """What a program sees that runs in that home."""
     kept = {own: os.environ[own] for own in ("PATH", "SYSTEMROOT", "PYTHONPATH") if own in os.environ}
     place = {"HOME": str(home), "USERPROFILE": str(home)}
-    return {**kept, **place, "TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
+    return {**kept, **place, "TZ": zone, "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
 
 
 def assert_output(shown: str, printed: str, where: str) -> None:
-    """Compare what a document shows with what was printed; `…` stands for any lines, or for any text of a line."""
-    lines = [line.rstrip() for line in shown.splitlines()]
-    patterns = [r"(?:.*\n)*?" if line == "…" else re.escape(line).replace("…", ".*") + "\n" for line in lines]
+    """Compare what a document shows with what was printed.
+
+    `…` stands for any lines, or for any text of a line; how wide the blanks between columns are does not matter.
+    """
+    patterns = [
+        r"(?:.*\n)*?"
+        if line == "…"
+        else re.sub(r"(?:\\ ){2,}", " {2,}", re.escape(line)).replace("…", ".*") + "\n"
+        for line in map(str.rstrip, shown.splitlines())
+    ]
     found = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
     if not re.fullmatch("".join(patterns), found):
         pytest.fail(f"{where}\nshown:\n{shown}\nprinted:\n{found}", pytrace=False)

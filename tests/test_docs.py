@@ -5,8 +5,10 @@ Examples run in a home whose `~/.cline/data/sessions` holds the recordings, one 
 - ```python and ```sql blocks are executed; a ```text block right after one is its output.
 - In a ```console block each line that begins with `$ backstory` is run and must leave with 0, or with N where the
   line ends in `# exit code N`. What stands below it is its output; where nothing does, none is compared.
-- In expected output a line `…` stands for any lines, and `…` inside a line for any text.
-- `<!-- home: demo -->` in a document gives it the sample sessions in place of the recordings.
+- In expected output a line `…` stands for any lines, and `…` inside a line for any text. How wide the blanks between
+  columns are does not matter.
+- `<!-- home: demo -->` in a document gives it the sample sessions in place of the recordings, and the time of day at
+  which they are told.
 - `<!-- example: SCENARIO[/SESSION] PLACE -->` before a ```json block: it is what the record holds at that place;
   fields may be left out.
 - `<!-- fields: NAME -->`, `<!-- values: NAME -->` and `<!-- view: NAME -->` before a table: its first column names
@@ -23,10 +25,8 @@ import io
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -36,7 +36,7 @@ import pytest
 import recordings
 from documents import DOCS, FORMAT, ROOT, Block, blocks, calls, each, tables
 
-from backstory import Archive, demo, read_session
+from backstory import Archive, read_session
 from backstory.cli.main import VERBS, cli
 from backstory.schema import session, step
 from backstory.schema.record import record_json
@@ -56,11 +56,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def backstory(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def backstory(home: Path, *words: str, zone: str = "UTC") -> subprocess.CompletedProcess[str]:
     """Run the program in a home; what it says on both streams is one text, as in a terminal."""
     return subprocess.run(
         [sys.executable, "-m", "backstory", *words],
-        env=documents.environment(home),
+        env=documents.environment(home, zone),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
@@ -98,17 +98,15 @@ def test_sql_runs(path: Path, home: Path) -> None:
 
 @pytest.mark.parametrize("path", each("console"))
 def test_console_runs(path: Path, home: Path) -> None:
-    if "<!-- home: demo -->" in path.read_text("utf-8"):
-        shutil.rmtree(home / ".cline")
-        demo.settings(home / ".cline/data")
-        demo.load(home / ".cline/data/sessions", int(time.time() * 1000))
+    told = "<!-- home: demo -->" in path.read_text("utf-8")
+    zone = documents.tell_samples(home) if told else "UTC"
     for block in blocks(path):
         for call, shown in calls(block.text) if block.language == "console" else ():
             words = [re.sub("^~", str(home), word) for word in shlex.split(call, comments=True)]
             if words[:1] != ["backstory"]:
                 continue
             code = re.search(r"# exit code (\d+)$", call)
-            done = backstory(home, *words[1:])
+            done = backstory(home, *words[1:], zone=zone)
             where = f"{path.name}:{block.line}: {call}"
             assert done.returncode == (int(code[1]) if code else 0), f"{where}\n{done.stdout}"
             if shown:

@@ -78,7 +78,7 @@ def apply(tmp_path: Path, folder: Folder, found: list[Diff], *flags: str) -> dic
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, "utf-8", newline="")
     patch = tmp_path.parent / f"{tmp_path.name}.patch"
-    patch.write_text(patch_text(found), "utf-8", newline="")
+    patch.write_text("".join(f"{line}\n" for one in found for line in one.lines), "utf-8", newline="")
     command = ["git", "apply", "--whitespace=nowarn", *flags, str(patch)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr + patch.read_text("utf-8")
@@ -124,8 +124,26 @@ def test_a_change_without_a_line_around_it_says_what_git_needs(tmp_path: Path) -
     (found,) = check(tmp_path, folder, "--unidiff-zero")
     assert found.lines[3:] == ("@@ -7,1 +7,1 @@", "-line 7", "+line seven")
     assert found.notes == (
-        "a.ts: no unchanged line around a change is recorded; git apply needs --unidiff-zero",
+        "a.ts: no unchanged line around a change is recorded, so it is a comment in the patch; "
+        "git apply takes it with --unidiff-zero alone",
     )
+
+
+def test_what_git_would_refuse_does_not_keep_it_from_the_rest(tmp_path: Path) -> None:
+    folder = Folder({"a.ts": TEXT, "b.ts": TEXT})
+    folder.replace("a.ts", "line 7\n", "seven\n")
+    folder.read("b.ts")
+    folder.replace("b.ts", "line 7\n", "seven\n")
+    found = list(diffs(folder.record()))
+    patch = patch_text(found)
+    assert patch.startswith("# diff --git a/a.ts b/a.ts\n")
+    assert "\ndiff --git a/b.ts b/b.ts\n" in patch
+    for name in ("a.ts", "b.ts"):
+        (tmp_path / name).write_text(TEXT, "utf-8")
+    done = subprocess.run(["git", "apply", "-"], input=patch, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "b.ts").read_text("utf-8") == folder.files["b.ts"]
+    assert (tmp_path / "a.ts").read_text("utf-8") == TEXT
 
 
 def test_edits_of_one_place_become_one_change(tmp_path: Path) -> None:
@@ -231,7 +249,7 @@ def test_any_run_of_edits(tmp_path: Path, seed: int) -> None:
             folder.replace("a.txt", old, f"{rand.choice(WORDS)}{step}" + rand.choice(["", "\n", "\nx\n"]))
     found = list(diffs(folder.record()))
     if found and not any("is not in the diff" in note for one in found for note in one.notes):
-        flags = ["--unidiff-zero"] if any(one.notes for one in found) else []
+        flags = ["--unidiff-zero"] if any(one.bare for one in found) else []
         assert apply(tmp_path, folder, found, *flags) == folder.files
 
 

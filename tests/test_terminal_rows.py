@@ -264,6 +264,24 @@ def test_a_question_and_who_answered_it() -> None:
     assert draw(told, interactive=False)[3].endswith("answered by default")
 
 
+def test_an_answer_is_seen_beside_the_longest_question() -> None:
+    asked = tool("ask_question", {"question": "Should it? " * 20}, "Yes, please")
+    drawn = body(asked)
+    assert drawn[0].endswith("…")
+    assert drawn[1] == "       Yes, please"
+
+
+def test_a_long_answer_begins_and_says_how_much_is_left() -> None:
+    sentence = "The quick brown fox jumps over the lazy dog and goes home. "
+    drawn = body(Message("assistant", sentence * 5))
+    assert " ".join(line[7:] for line in drawn) == (sentence * 5).strip()
+    assert len(drawn) == 4
+    drawn = body(Message("assistant", sentence * 9 + "\n\nMore.\nAnd more."))
+    assert len(drawn) == 3
+    assert drawn[-1].endswith("+6 lines")
+    assert "…  " in drawn[-1]
+
+
 def test_a_failing_subagent_and_one_whose_call_is_not_known() -> None:
     told = Story()
     told.turn("12:04", "act", "x")

@@ -52,7 +52,7 @@ def excerpt(view: View, text: str) -> Iterator[Line]:
     lines = [line for line in block(text) if line]
     count = len(lines)
     shown = [range(max(count - FAILURE_LINES, 0), count)]
-    start = _start([colourless(view, line) for line in lines])
+    start = _start([colourless(line) for line in lines])
     if start is not None and start < count - FAILURE_LINES:
         rest = FAILURE_LINES - FAILURE_START
         shown = [range(start, start + FAILURE_START), range(count - rest, count)]

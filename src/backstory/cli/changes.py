@@ -19,54 +19,50 @@ ROLES = {"+": "live", "-": "removed", "@": "label"}
 
 def diffs(record: Record, turn: int | None = None) -> Iterator[Diff]:
     """A diff for each file that was edited, in the order of the first edit; with `turn` of one prompt."""
-    papers: dict[str, Paper] = {}
-    notes: dict[str, list[str]] = {}
-    edited = {
-        _path(record.session, step.payload.path) for step in record.steps if isinstance(step.payload, Edit)
-    }
+    papers = [paper for paper in _replayed(record, turn).values() if paper.edited is not None]
+    for paper in sorted(papers, key=lambda paper: paper.edited or 0):
+        notes = list(paper.notes)
+        found = None
+        if not _outside(paper.path):
+            found = diff(paper)
+        elif paper.before != paper.now:
+            notes.append(f"{paper.path} lies outside of the session's folder, where git apply does not write")
+        if found is not None or notes:
+            own = found or Diff(())
+            yield own._replace(notes=(*notes, *own.notes))
+
+
+def _replayed(record: Record, turn: int | None) -> dict[str, Paper]:
+    """Every file that was edited up to the prompt at hand, by its path now."""
+    session = record.session
+    edited = {_path(session, step.payload.path) for step in record.steps if isinstance(step.payload, Edit)}
     indexes = {own.id: own.index for own in record.turns}
+    papers: dict[str, Paper] = {}
     for step in record.steps:
         index = indexes.get(step.turn_id or "", 0)
         if step.outcome != "ok" or step.superseded or (turn is not None and index > turn):
             continue
         payload = step.payload
-        if isinstance(payload, Read):
-            path = _path(record.session, payload.path)
+        if isinstance(payload, Edit):
+            _apply(session, papers, step, payload, counts=turn is None or index == turn)
+        elif isinstance(payload, Read):
+            path = _path(session, payload.path)
             if path in edited:
                 _paper(papers, path, exists=True).learn(payload)
-        elif isinstance(payload, Edit):
-            ours = turn is None or index == turn
-            _apply(record.session, papers, notes, step, payload, counts=ours)
-    for path, paper in papers.items():
-        found = None if _outside(paper.path) else diff(paper)
-        said = notes.get(path, [])
-        if _outside(paper.path) and _differs(paper):
-            said = [
-                *said,
-                f"{paper.path} lies outside of the session's folder, where git apply does not write",
-            ]
-        if found is not None or said:
-            own = found or Diff(())
-            yield own._replace(notes=(*said, *own.notes))
+    return papers
 
 
-def _apply(
-    session: Session,
-    papers: dict[str, Paper],
-    notes: dict[str, list[str]],
-    step: Step,
-    edit: Edit,
-    *,
-    counts: bool,
-) -> None:
+def _apply(session: Session, papers: dict[str, Paper], step: Step, edit: Edit, *, counts: bool) -> None:
     path = _path(session, edit.path)
     paper = _paper(papers, path, exists=edit.operation != "create")
+    moved = _path(session, edit.move_to) if edit.move_to else None
+    if counts and paper.edited is None:
+        paper.edited = step.seq
     try:
-        moved = _path(session, edit.move_to) if edit.move_to else None
         paper.apply(_with(edit, moved))
     except Unplaced as reason:
         if counts:
-            notes.setdefault(path, []).append(f"{path}: an edit ({step.id}) is not in the diff: {reason}")
+            paper.notes.append(f"{path}: an edit ({step.id}) is not in the diff: {reason}")
         return
     if moved is not None:
         papers[moved] = papers.pop(path)
@@ -102,10 +98,6 @@ def _absolute(path: str) -> bool:
 
 def _outside(path: str) -> bool:
     return _absolute(path) or ".." in PurePosixPath(path).parts
-
-
-def _differs(paper: Paper) -> bool:
-    return paper.before != paper.now
 
 
 def patch_text(found: Sequence[Diff]) -> str:

@@ -35,7 +35,8 @@ class Unplaced(Exception):
 class Paper:
     """A file before the session and now. A side is null where the file did not exist.
 
-    A text with a final line end has an empty last cell. `open` says that the end of the file is not known.
+    A text with a final line end has an empty last cell. `open` says that the end of the file is not known,
+    `guessed` that line numbers are, `edited` is the place of the first edit, `notes` what no diff can say.
     """
 
     def __init__(self, path: str, *, exists: bool) -> None:
@@ -45,6 +46,8 @@ class Paper:
         self.before: list[Cell] | None = [] if exists else None
         self.now: list[Cell] | None = [] if exists else None
         self.guessed = False
+        self.edited: int | None = None
+        self.notes: list[str] = []
 
     def learn(self, read: Read) -> None:
         """Take in what the agent saw of the file; a line that differs was changed by something else."""

@@ -192,7 +192,7 @@ def _command(scene: Scene, step: Step, payload: Command) -> Row:
     took: tuple[Line, ...]
     if step.outcome != "failed" and payload.stdout:
         last = tools.last_line(payload.stdout.removesuffix(_LEFT_RUNNING))
-        tail = view.glyphs.safe(colourless(view, last).strip().expandtabs(2))
+        tail = view.glyphs.safe(colourless(last).strip().expandtabs(2))
     if step.id == scene.running:
         took = (spans(duration(view.now - step.at)),) if step.at is not None else ()
         return Row("run", subject, tail, (spans(("running", "live")), *took))

@@ -1,6 +1,7 @@
-"""The colours of a command's own output: drawn on a terminal in our few styles, shown as text elsewhere.
+"""The colours of a command's own output: drawn in our few styles on a terminal, left out elsewhere.
 
-Only `ESC [ … m` is understood, and what is written is ours: no byte of a session reaches the terminal as it is.
+Only `ESC [ … m` is understood, because it carries no words; every other escape is shown. What is written is ours:
+no byte of a session reaches the terminal as it is.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ _ROLES = {
 """Codes by the role that looks like them; every other code, and every background, is the default style."""
 
 
-def colourless(view: View, text: str) -> str:
-    """The text without its colours on a terminal; elsewhere nothing is left out."""
-    return _SGR.sub("", text) if view.cut else text
+def colourless(text: str) -> str:
+    """The text without its colours."""
+    return _SGR.sub("", text)
 
 
 def drawn(view: View, text: str) -> Line:
-    """One line of an output with its own colours, as far as ours go."""
+    """One line of an output with its own colours, as far as ours go; without a terminal it has none."""
     if not view.cut or "\x1b" not in text:
-        return spans(view.glyphs.safe(text))
+        return spans(view.glyphs.safe(colourless(text)))
     found: list[Span] = []
     role = ""
     at = 0

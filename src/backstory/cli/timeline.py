@@ -12,7 +12,7 @@ from . import tools
 from .bodies import body
 from .line import Line, Span, View, beside, cut_line, flow, joined, paragraphs, spans, width
 from .rows import Row, Scene, attachment_words, lines_spans, path_spans, row_of
-from .text import cells, wrap
+from .text import cells, cut, wrap
 from .words import clock, counted, duration
 
 KIND = 7
@@ -296,6 +296,9 @@ def _row(view: View, row: Row, *, full: bool = False) -> Iterator[Line]:
     if row.tail and (room >= min(cells(row.tail), 12) or not view.cut):
         left.extend([(" " * TAIL_GAP, ""), (row.tail, "label")])
     yield beside(view, left, right)
+    if row.tail and row.kind == "ask" and left[-1][0] != row.tail:
+        # An answer is worth a line of its own where the question leaves no room for it.
+        yield beside(view, spans((" " * KIND + row.tail, "label")))
 
 
 def _shortened(view: View, subject: Line, room: int) -> Line:
@@ -322,25 +325,33 @@ def _thought(view: View, kind: Span, row: Row, right: Line, *, full: bool) -> It
 
 def _prose(view: View, kind: Span, row: Row, right: Line, *, full: bool) -> Iterator[Line]:
     """Running text: its first paragraph, and how many lines more there are."""
-    source = view.glyphs.lines(row.prose or "")
-    first = source[0].strip() if source else ""
-    rest = [line for line in source[1:] if line]
-    room = view.width - KIND - 4
     if full:
-        lines = paragraphs(view, row.prose or "", KIND)
-        more = 0
+        lines, more, unfinished = paragraphs(view, row.prose or "", KIND), 0, False
     else:
-        lines = wrap(first, room, break_words=view.cut)
-        more = len(rest) + max(len(lines) - SAY_LINES, 0)
-        lines = lines[:SAY_LINES]
-    edge = joined([(((f"+{counted(more, 'line')}", "label"),) if more else ()), right])
-    if edge and lines and view.cut and cells(lines[-1]) > view.width - KIND - width(edge) - 2:
-        lines[-1:] = wrap(lines[-1], view.width - KIND - width(edge) - 2)
+        lines, more, unfinished = _beginning(view, row.prose or "")
+    edge = joined([spans((f"+{counted(more, 'line')}", "label")) if more else (), right])
+    room = view.width - KIND - (width(edge) + 2 if edge else 0)
+    if lines and view.cut and unfinished:
+        lines[-1] = cut(
+            lines[-1] + " " * view.width, min(room, view.width - KIND - 4), view.glyphs, at_word=True
+        )
+    elif lines and view.cut and cells(lines[-1]) > room:
+        lines[-1:] = wrap(lines[-1], room)
     for at, line in enumerate(lines or [""]):
         left = (kind if at == 0 else (" " * KIND, ""), (line, ""))
         last = at == max(len(lines) - 1, 0)
         drawn = beside(view, left, edge if last else ())
         yield cut_line(drawn, view.width, view.glyphs) if view.cut else drawn
+
+
+def _beginning(view: View, text: str) -> tuple[list[str], int, bool]:
+    """The first paragraph in a few lines, how many lines are left out, and whether it goes on itself."""
+    source = view.glyphs.lines(text)
+    rest = sum(1 for line in source[1:] if line)
+    lines = wrap(source[0].strip(), view.width - KIND - 4, break_words=view.cut) if source else []
+    if len(lines) <= SAY_LINES or (len(lines) == SAY_LINES + 1 and not rest):
+        return lines, rest, False
+    return lines[:SAY_LINES], rest + len(lines) - SAY_LINES, True
 
 
 def _depth(actor: Actor, actors: dict[str, Actor], owner: dict[str, str]) -> int:

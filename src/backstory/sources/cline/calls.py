@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ...schema.call import CallRow
@@ -62,7 +61,7 @@ def _count(state: State, file: str, message_id: str, name: str, value: Any) -> i
     if value is None:
         return 0
     plain = isinstance(value, int | float) and not isinstance(value, bool)
-    if plain and math.isfinite(value) and 0 <= value <= MAX_TOKENS:
+    if plain and 0 <= value <= MAX_TOKENS:
         return int(value)
     state.refuse(file, f"{message_id}/metrics/{name}", str(value))
     return 0
@@ -72,7 +71,7 @@ def _nano(state: State, file: str, where: str, value: Any) -> int | None:
     if value is None:
         return None
     plain = isinstance(value, int | float) and not isinstance(value, bool)
-    if plain and math.isfinite(value) and 0 <= value <= MAX_DOLLARS:
+    if plain and 0 <= value <= MAX_DOLLARS:
         nano: int = round(value * 1e9)
         return nano
     state.refuse(file, where, str(value))

@@ -95,6 +95,7 @@ def _scan(data: bytes) -> Split:
     """
     text = data.decode("latin-1")
     found = Split([], {}, whole=False)
+    listed = False
     at = _skip(text, 0)
     if text[at : at + 1] != "{":
         return found
@@ -105,6 +106,7 @@ def _scan(data: bytes) -> Split:
             at = _expect(text, _skip(text, at), ":")
             if key == "messages" and text[at : at + 1] == "[":
                 at = _scan_messages(data, text, at, found.raws)
+                listed = True
             else:
                 value, at = _decoder.raw_decode(text, at)
                 if isinstance(key, str) and key != "system_prompt":
@@ -116,7 +118,8 @@ def _scan(data: bytes) -> Split:
                 return found
     except (ValueError, RecursionError):
         return found
-    found.whole = _skip(text, at + 1) == len(text)
+    # Without its list of messages it is no messages document, whatever else it is.
+    found.whole = listed and _skip(text, at + 1) == len(text)
     return found
 
 

@@ -104,14 +104,15 @@ class SessionReader:
             return
         if before is not None and before.digests and marks == ABSENT:
             return
-        found = Split([], {})
-        if marks != ABSENT:
-            opened = self._open(name, path, marks)
-            if opened is None:
-                return
-            found, marks = opened
-            found.notes += notes
         stem = "" if name in (self.ref.lead, f"{self.ref.id}{MESSAGES}") else name.removesuffix(MESSAGES)
+        opened = (Split([], {}), marks) if marks == ABSENT else self._open(name, path, marks)
+        if opened is None:
+            if before is not None or stem or self.reading.session.prompt is None:
+                return
+            # Nothing of it can be read yet; until then the manifest's prompt is all there is.
+            opened, notes = (Split([], {}), ABSENT), ["the messages file could not be read"]
+        found, marks = opened
+        found.notes += notes
         session = self.reading.session
         imported = session.imported
         net = imported is not None and imported.tool in NET_IMPORTS

@@ -39,9 +39,11 @@ class Context(Struct, frozen=True):
     started_at: int | None = None
     net_imports: bool = False
 
-    @property
-    def prefix(self) -> str:
-        return f"{self.stem}/" if self.stem else ""
+    def qualify(self, key: str) -> str:
+        """An id that no other file of the session can give: a child's begins with its stem and a slash."""
+        if self.stem:
+            return f"{self.stem}/{key}"
+        return f"./{key}" if "/" in key else key
 
 
 class Translator:
@@ -52,7 +54,7 @@ class Translator:
         self.state = state
         self.turns: dict[str, TurnRow] = {}
         self.calls: list[CallRow] = []
-        self.tools = ToolSteps(context.prefix, context.cwd, context.policy, state)
+        self.tools = ToolSteps(context.qualify, context.cwd, context.policy, state)
 
     def message(self, raw: Raw) -> Iterator[StepRow]:
         """The steps of the next message, and of earlier calls whose results it brings."""
@@ -93,7 +95,7 @@ class Translator:
         turn = self.state.turn
         imported = ("imported",) if self.state.importing else ()
         return StepRow(
-            id=f"{self.context.prefix}{key}#{block}",
+            id=f"{self.context.qualify(key)}#{block}",
             msg=self.state.msg,
             sub=(block + 1) * BLOCK,
             type="other" if isinstance(payload, Other) else "message",
@@ -194,11 +196,7 @@ class Translator:
         if message.metrics is not None:
             self._call(message, key, at)
         yield from self._activities(meta.get("modelToolActivities"), key, at)
-        invalid = {
-            entry.get("toolCallId"): entry.get("input")
-            for entry in meta.get("invalidToolCalls") or ()
-            if isinstance(entry, dict)
-        }
+        invalid = _invalid_calls(meta.get("invalidToolCalls"))
         for number, block in enumerate(blocks):
             if block.type == "tool_use":
                 self._tool_use(block, number, key, at, invalid)
@@ -292,3 +290,13 @@ class Translator:
         except (*wire.JSON_ERRORS, LookupError, TypeError):
             whole = {"type": block.type, "text": block.text}
         return self._row(key, number, at, Other(name, results.count_images(whole)), *flags)
+
+
+def _invalid_calls(value: Any) -> dict[Any, Any]:
+    """By call id, what the model wrote where its arguments did not parse."""
+    entries = value if isinstance(value, list) else []
+    return {
+        entry["toolCallId"]: entry.get("input")
+        for entry in entries
+        if isinstance(entry, dict) and isinstance(entry.get("toolCallId"), str)
+    }

@@ -27,7 +27,7 @@ def epoch_ms(value: Any) -> int | None:
 
 
 def _number(value: float) -> int | None:
-    if not math.isfinite(value):
+    if not -1e21 < value < 1e21 or not math.isfinite(value):
         return None
     for scale in (1, 1000, 0.001, 0.000_001):
         scaled = value * scale
@@ -37,7 +37,7 @@ def _number(value: float) -> int | None:
 
 
 def _text(value: str) -> int | None:
-    if value.isdigit() and len(value) < 20:
+    if value.isascii() and value.isdigit() and len(value) < 20:
         return _number(int(value))
     try:
         moment = datetime.fromisoformat(value)

@@ -16,6 +16,7 @@ QUERY_LIMIT = 200
 """Characters of a command that Cline echoes, counted in UTF-16 units as JavaScript does."""
 
 _heredoc = re.compile(r"""(?<!<)<<-?\s*(?:"([^"]+)"|'([^']+)'|([A-Za-z0-9_./-]+))""")
+_number = re.compile(r"\s*-?[0-9]{1,9}\s*")
 _blank_or_quote = re.compile(r'[\s"]')
 
 
@@ -178,7 +179,7 @@ def line_number(value: Any) -> int | None:
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, str) and value.strip().lstrip("-").isdigit() and len(value) < 12:
+    if isinstance(value, str) and _number.fullmatch(value):
         return int(value)
     return None
 

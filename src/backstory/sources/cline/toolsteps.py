@@ -35,8 +35,8 @@ class Made(Struct, frozen=True, gc=False):
 class ToolSteps:
     """Builds the steps of tool calls for one conversation."""
 
-    def __init__(self, prefix: str, cwd: str | None, policy: Policy, state: State) -> None:
-        self.prefix = prefix
+    def __init__(self, qualify: Callable[[str], str], cwd: str | None, policy: Policy, state: State) -> None:
+        self.qualify = qualify
         self.cwd = cwd
         self.policy = policy
         self.state = state
@@ -81,6 +81,7 @@ class ToolSteps:
         """A tool that the provider ran, as Cline noted it in the message's metadata."""
         name = entry.get("toolName")
         call_id = entry.get("toolCallId")
+        own = call_id if isinstance(call_id, str) else f"{key}.tool"
         raw = {"input": entry.get("input"), "result": results.count_images(entry.get("output"))}
         failed = entry.get("isError") is True
         text = results.as_text(entry.get("output")) if failed else ""
@@ -88,7 +89,7 @@ class ToolSteps:
         turn = self.state.turn
         flags = ("provider_run",) if entry.get("execution") != "client" else ("client_run",)
         return StepRow(
-            id=f"{self.prefix}{self.state.unique(call_id if isinstance(call_id, str) else f'{key}.tool')}#0",
+            id=f"{self.qualify(self.state.unique(own))}#0",
             msg=self.state.msg,
             sub=min(number, BLOCK - 1),
             type="other",
@@ -112,7 +113,7 @@ class ToolSteps:
             # Another tool ran it: Cline's settings say nothing of who approved.
             imported, decision, source = ("imported",), "n/a", None
         return StepRow(
-            id=f"{self.prefix}{call.id}#{index}",
+            id=f"{self.qualify(call.id)}#{index}",
             msg=call.msg,
             sub=(call.block + 1) * BLOCK + min(index, BLOCK - 1),
             type=_type(made.payload),
