@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from sessions import Session, item, text, tool_use, wrapped
 
-from backstory.schema.record import Record, record_json
+from backstory.schema.document import record_json
+from backstory.schema.record import Record
 from backstory.schema.step import Step
 
 SLOW = settings(deadline=None, suppress_health_check=list(HealthCheck))

@@ -15,7 +15,7 @@ from growth import RECORDINGS, GrowingSession
 
 from backstory import Archive, read_session
 from backstory.errors import AmbiguousSession, ArchiveError, UnknownSession
-from backstory.schema.record import record_json
+from backstory.schema.document import record_json
 from backstory.store.database import MIGRATIONS
 
 NOW = 1_800_000_000_000

@@ -15,12 +15,15 @@ from sessions import (
     Conversation,
     Session,
     archive,
+    environment,
     item,
     pretty,
     read,
+    text,
     tool_use,
 )
 
+from backstory import read_session
 from backstory.errors import InputError, ReadError
 
 # --- Cut files ---------------------------------------------------------------------------------------------
@@ -199,6 +202,55 @@ def test_any_value_in_any_field_of_a_manifest_leaves_the_conversation(tmp_path: 
         if [step.id for step in record.steps] != ids:
             broken.append(f"{place}: {[step.id for step in record.steps]}")
     assert broken == []
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_any_value_in_any_field_of_a_compaction_file_leaves_the_conversation(
+    tmp_path: Path, value: Any
+) -> None:
+    session = small(tmp_path)
+    ids = [step.id for step in session.read().steps]
+    summary = {"kind": "compaction_summary", "displayRole": "system", "summary": "We tested."}
+    whole = {
+        "version": 1,
+        "updated_at": "2026-11-30T08:10:52.668Z",
+        "source_message_count": 3,
+        "messages": [{"id": "c", "role": "user", "content": [text("x")], "metadata": summary}, "y"],
+    }
+    path = session.folder / f"{session.session_id}.compaction.json"
+    path.write_bytes(pretty(whole))
+    assert read(session.folder).session.compaction is not None
+    broken = []
+    for place in places(whole):
+        path.write_bytes(pretty(put(whole, place, value)))
+        try:
+            record = read(session.folder)
+            document(record)
+        except Exception as error:
+            broken.append(f"{place}: {type(error).__name__}: {error}")
+            continue
+        if [step.id for step in record.steps] != ids:
+            broken.append(f"{place}: {[step.id for step in record.steps]}")
+    assert broken == []
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_any_value_in_clines_settings_leaves_the_default(tmp_path: Path, value: Any) -> None:
+    session = small(tmp_path / "sessions").write()
+    env = environment(tmp_path)
+    state = {
+        "autoApprovalSettings": {"enabled": True, "actions": {"readFiles": True}},
+        "toolAutoApprove": True,
+    }
+    for place in places(state):
+        for file in ("globalState.json", "settings/global-settings.json"):
+            path = tmp_path / ".cline" / "data" / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(pretty(put(state, place, value)))
+        for surface in ("cli", "vscode", value):
+            assert session.manifest is not None
+            session.manifest["source"] = surface
+            document(read_session(session.write().folder, env=env))
 
 
 @settings(SLOW, max_examples=150)

@@ -39,7 +39,7 @@ from documents import DOCS, FORMAT, ROOT, Block, blocks, calls, each, tables
 from backstory import Archive, read_session
 from backstory.cli.main import VERBS, cli
 from backstory.schema import session, step
-from backstory.schema.record import record_json
+from backstory.schema.document import record_json
 from backstory.store import indexing, results
 
 SCHEMA = DOCS / "schema.md"

@@ -169,7 +169,7 @@ def test_unknown_kinds_and_refused_values_are_counted(clinic: Clinic) -> None:
     found = clinic.examine()
     assert "block:hologram (3 times)" in texts(found, "note")
     assert "2 values could not be used" in texts(found, "look")
-    assert "b/metrics/inputTokens: -5" in texts(found, "look")
+    assert "/messages/1/metrics/inputTokens: -5" in texts(found, "look")
 
 
 def test_gone_and_forgotten_are_counted(clinic: Clinic) -> None:

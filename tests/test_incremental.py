@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backstory import Archive, read_session
-from backstory.schema.record import record_json
+from backstory.schema.document import record_json
 
 NOW = 1_800_000_000_000
 

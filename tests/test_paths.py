@@ -38,7 +38,6 @@ def test_windows_takes_the_profile_and_not_a_home_of_a_shell() -> None:
 def test_other_files() -> None:
     assert paths.global_settings(HOME) == "/home/dev/.cline/data/settings/global-settings.json"
     assert paths.global_settings({**HOME, "CLINE_GLOBAL_SETTINGS_PATH": " /g.json "}) == "/g.json"
-    assert paths.chat_workspace({**HOME, "CLINE_DATA_DIR": "/d"}) == "/d/workspaces/chat"
 
 
 def test_which_folders_are_looked_at() -> None:

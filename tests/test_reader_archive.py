@@ -82,14 +82,20 @@ def quiet(session: Session) -> Session:
 # --- Cut at a hundred places -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("file", ["lead", "child", "manifest"])
+@pytest.mark.parametrize("file", ["lead", "child", "manifest", "compaction"])
 @pytest.mark.parametrize("at", [RECENT, OLD], ids=["at this moment", "for good"])
 @pytest.mark.parametrize("tail", [b"", b"\0\0\0\0"], ids=["cut", "NUL tail"])
 def test_a_cut_takes_nothing_from_what_was_read_before(
     tmp_path: Path, file: str, at: int, tail: bytes
 ) -> None:
     session = talkative(tmp_path / "sessions").write()
+    compaction = session.folder / f"{session.session_id}.compaction.json"
+    meta = {"kind": "compaction_summary", "summary": "We tested."}
+    compaction.write_bytes(
+        pretty({"version": 1, "messages": [{"role": "user", "content": "x", "metadata": meta}]})
+    )
     path = {
+        "compaction": compaction,
         "lead": session.file,
         "child": session.folder / "agent_1796026009000_abc123.messages.json",
         "manifest": session.manifest_file,

@@ -18,7 +18,8 @@ from sessions import (
 )
 
 from backstory.schema.call import Call
-from backstory.schema.record import Record, record_json
+from backstory.schema.document import record_json
+from backstory.schema.record import Record
 
 
 def calls(session: Session) -> list[Call]:
@@ -204,3 +205,12 @@ def test_times_that_go_backwards_are_kept_in_the_order_of_the_file(tmp_path: Pat
     record = session.read()
     assert [text for _, text in messages(record)] == ["One", "Two", "Three"]
     assert [(step.at or 0) - START for step in record.steps] == [5000, 1000, 3000]
+
+
+def test_of_very_many_bad_values_some_are_named_and_the_others_counted(tmp_path: Path) -> None:
+    session = Session(tmp_path)
+    for number in range(1000):
+        session.prompt(f"Prompt {number}", ts=-1)
+    fidelity = session.read().session.fidelity
+    assert 1 <= len(fidelity.refused) < 1000
+    assert len(fidelity.refused) + fidelity.unknown["refused values"] == 1000

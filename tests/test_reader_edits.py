@@ -10,7 +10,7 @@ import pytest
 from sessions import Object, item, text
 from toolcalls import edit, error, one, other, steps, thrown
 
-from backstory.schema.record import step_json
+from backstory.schema.document import step_json
 from backstory.schema.step import Edit, Range, Read, Step
 
 # --- read_files --------------------------------------------------------------------------------------------
@@ -126,9 +126,9 @@ def test_a_replacement_with_its_diff(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", [4, "4", 4.0])
 def test_an_insertion_is_no_full_write(tmp_path: Path, line: Any) -> None:
-    value = {"path": "a.py", "new_text": "x\ny\n", "insert_line": line}
+    value = {"path": "a.py", "new_text": "x\ny", "insert_line": line}
     step = edited(tmp_path, value, "Inserted content at line 4 in a.py.")
-    assert step.payload == Edit("a.py", "insert", None, "x\ny\n", insert_line=4, added=2)
+    assert step.payload == Edit("a.py", "insert", None, "x\ny", insert_line=4, added=2)
 
 
 @pytest.mark.parametrize("absent", [{}, {"old_text": None}, {"old_text": None, "insert_line": None}], ids=str)

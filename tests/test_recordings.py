@@ -12,7 +12,7 @@ import pytest
 import recordings
 
 from backstory import read_session
-from backstory.schema.record import record_json
+from backstory.schema.document import record_json
 
 SESSIONS = [(name, session) for name in recordings.scenarios() for session in recordings.sessions(name)]
 

@@ -1,4 +1,4 @@
-"""Commands and their results: every form that Cline accepts and writes, and which belongs to which (FORMAT.md section 5)."""
+"""Commands and their results: every form that Cline accepts and writes (FORMAT.md section 5)."""
 
 from __future__ import annotations
 

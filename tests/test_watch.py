@@ -43,7 +43,7 @@ class Following:
         self.reads: list[float] = []
         self.watcher = Watcher(
             self.archive.connection,
-            self.archive.source,
+            self.archive.sources,
             env=self.archive.env,
             sessions_dirs=[self.sessions],
             log=self.lines.append,
@@ -112,7 +112,7 @@ def test_an_old_session_is_found_within_five_minutes(following: Following) -> No
         GrowingSession(following.sessions, f"17000000{number:05d}_old{number:02d}").document([say("x")])
     following.archive.sync([following.sessions])
     following.watcher.look()
-    key = following.watcher._turn[0]
+    _, key = following.watcher._turn[0]
     path = following.sessions / key / f"{key}.messages.json"
     document = json.loads(path.read_text())
     document["messages"].append(say("late"))

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from . import config
 from .errors import ReadError
 from .schema.link import Spawn, link
 from .schema.record import Placed, Record, assemble
 from .schema.session import Totals, merge_fidelity
-from .sources import load
+from .sources import REGISTRY, load
 from .sources.base import Root, Source
-from .store import database, forget, read
+from .store import database, forget, read, summary
 from .store.read import Filter
 from .store.results import Day, Finding, Found, Listed, Scope, State
 
@@ -89,8 +90,14 @@ class Archive:
         self.env = os.environ if env is None else env
         self.path = Path(path) if path is not None else database.default_path(self.env)
         self.now = now
-        self.source: Source = load("cline")
+        self.sources: list[Source] = [load(name) for name in REGISTRY]
         self.connection = database.connect(self.path, database.home(self.env) if path is None else None)
+        settings = config.load(database.home(self.env))
+        summary.set_idle_gap(self.connection, settings.idle_minutes * 60_000)
+        if not database.is_indexed(self.connection):
+            from .store.reindex import reindex
+
+            reindex(self.connection)
 
     def __enter__(self) -> Archive:
         return self
@@ -108,16 +115,20 @@ class Archive:
 
     def sync(self, sessions_dirs: Sequence[str | Path] = (), progress: Progress | None = None) -> SyncReport:
         """Bring the archive up to date with the sessions on disk; only what changed is read."""
-        from .capture.sync import sync
+        from .capture.sync import SyncReport, sync
 
-        return sync(
-            self.connection,
-            self.source,
-            env=self.env,
-            sessions_dirs=[Path(folder) for folder in sessions_dirs],
-            progress=progress,
-            now_ns=lambda: self.now() * 1_000_000,
-        )
+        report = SyncReport()
+        for source in self.sources:
+            sync(
+                self.connection,
+                source,
+                report,
+                env=self.env,
+                sessions_dirs=[Path(folder) for folder in sessions_dirs],
+                progress=progress,
+                now_ns=lambda: self.now() * 1_000_000,
+            )
+        return report
 
     def ingest(self, item: str, agent: str = "cline", sessions_dirs: Sequence[str | Path] = ()) -> SyncReport:
         """Read one session by its id, its folder or a file in it, also one that was forgotten.
@@ -217,7 +228,8 @@ class Archive:
 
     def roots(self, sessions_dirs: Sequence[str | Path] = ()) -> list[Root]:
         """The folders that are looked at, each with the rule that names it."""
-        return self.source.roots(self.env, [Path(folder) for folder in sessions_dirs])
+        folders = [Path(folder) for folder in sessions_dirs]
+        return [root for source in self.sources for root in source.roots(self.env, folders)]
 
     def doctor(
         self, sessions_dirs: Sequence[str | Path] = (), report: SyncReport | None = None
@@ -226,7 +238,7 @@ class Archive:
         from .capture.doctor import examine
 
         folders = [Path(folder) for folder in sessions_dirs]
-        return examine(self.connection, self.path, self.source, report, sessions_dirs=folders, env=self.env)
+        return examine(self.connection, self.path, self.sources, report, sessions_dirs=folders, env=self.env)
 
     def count(self) -> int:
         """How many sessions the archive holds."""

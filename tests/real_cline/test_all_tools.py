@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from backstory.schema.record import iso
+from backstory.schema.document import iso
 
 from .conftest import Scene, Stage
 from .model import Reply, Script, ToolCall, Usage

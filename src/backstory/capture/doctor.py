@@ -23,7 +23,7 @@ ARCHIVE = "Archive"
 def examine(
     connection: sqlite3.Connection,
     archive: Path,
-    source: Source,
+    sources: Sequence[Source],
     report: SyncReport | None,
     *,
     sessions_dirs: Sequence[Path] = (),
@@ -31,17 +31,20 @@ def examine(
     platform: str = sys.platform,
 ) -> list[Finding]:
     """Every finding, in the order in which a person reads them. `report` is that of the pass just made."""
-    listings = [source.look(root) for root in source.roots(env, sessions_dirs)]
-    refs = merged(source, listings)
-    found = [
-        Finding(source.title, seen.level, seen.text, seen.details, seen.advice)
-        for seen in source.sightings(env, platform, listings)
-    ]
-    found += _read(connection, source, refs, report)
-    found += _left_out(source, listings)
-    found += _content(connection, source)
-    found += _archive(connection, archive, refs, str(Path.home()))
-    return found
+    found: list[Finding] = []
+    size = 0
+    for source in sources:
+        listings = [source.look(root) for root in source.roots(env, sessions_dirs)]
+        refs = merged(source, listings)
+        size += sum(stat.size for ref in refs.values() for stat in ref.files.values())
+        found += [
+            Finding(source.title, seen.level, seen.text, seen.details, seen.advice)
+            for seen in source.sightings(env, platform, listings)
+        ]
+        found += _read(connection, source, refs, report)
+        found += _left_out(source, listings)
+        found += _content(connection, source)
+    return found + _archive(connection, archive, size, str(Path.home()))
 
 
 def _read(
@@ -124,12 +127,9 @@ def _content(connection: sqlite3.Connection, source: Source) -> list[Finding]:
     return found
 
 
-def _archive(
-    connection: sqlite3.Connection, archive: Path, refs: Mapping[str, SessionRef], home: str
-) -> list[Finding]:
+def _archive(connection: sqlite3.Connection, archive: Path, source_size: int, home: str) -> list[Finding]:
     problem = stored.integrity(connection)
     size = sum(path.stat().st_size for path in (archive, Path(f"{archive}-wal")) if path.exists())
-    source_size = sum(stat.size for ref in refs.values() for stat in ref.files.values())
     share = f", {size / source_size:.2f} of the source" if source_size else ""
     where = tilde(str(archive), home)
     if problem is not None:

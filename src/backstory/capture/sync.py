@@ -1,4 +1,4 @@
-"""One pass over the sessions on disk: look by `stat`, read what changed, write it (design section 3)."""
+"""One pass over the sessions on disk: look by `stat`, read what changed, write it."""
 
 from __future__ import annotations
 
@@ -38,20 +38,24 @@ class SyncReport(Struct):
 def sync(
     connection: sqlite3.Connection,
     source: Source,
+    report: SyncReport,
     *,
     env: Mapping[str, str],
     sessions_dirs: Sequence[Path] = (),
     progress: Progress | None = None,
     now_ns: Callable[[], int] = time.time_ns,
-) -> SyncReport:
-    """Bring the archive up to date with every session on disk. Newest first, so that a first pass is of use early."""
-    report = SyncReport()
-    report.roots = [source.look(root) for root in source.roots(env, sessions_dirs)]
-    refs = merged(source, report.roots)
+) -> None:
+    """Bring the archive up to date with every session of a source, and add to the report what was seen and done.
+
+    Newest first, so that a first pass is of use early.
+    """
+    listings = [source.look(root) for root in source.roots(env, sessions_dirs)]
+    report.roots += listings
+    refs = merged(source, listings)
     stored = known.marks(connection, source.name, source.reader)
     forgotten = known.forgotten(connection, source.name)
-    report.seen = len(refs)
-    for listing in report.roots:
+    report.seen += len(refs)
+    for listing in listings:
         report.skipped += listing.skipped
     todo = [ref for ref in refs.values() if ref.id not in forgotten and is_changed(ref, stored.get(ref.id))]
     todo.sort(key=lambda ref: ref.changed_at, reverse=True)
@@ -59,8 +63,7 @@ def sync(
         if progress is not None:
             progress(number, len(todo))
         read_one(connection, source, ref, report, env=env, now_ns=now_ns)
-    report.gone = note_gone(connection, source, report.roots, refs, stored, now_ns() // 1_000_000)
-    return report
+    report.gone += note_gone(connection, source, listings, refs, stored, now_ns() // 1_000_000)
 
 
 def merged(source: Source, listings: Iterable[Listing]) -> dict[str, SessionRef]:
@@ -115,7 +118,7 @@ def _read_one(
     settled: bool | None,
 ) -> None:
     # Loaded when something changed: a pass that finds nothing new does not wait for the writer.
-    from ..store import write
+    from ..store import draft, write
 
     for _ in range(ATTEMPTS):
         generation, files = known.files(connection, source.name, ref.id)
@@ -126,7 +129,7 @@ def _read_one(
             report.torn += reading.torn
             report.skipped += reading.skipped
             return
-        drafts = write.draft(connection, reading)
+        drafts = draft.draft(connection, reading)
         try:
             written = write.write(connection, reading, drafts, generation)
         except write.Moved:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from ..errors import ArchiveError, InputError
 from ..schema.reading import SessionRef
-from ..sources.base import Source
+from ..sources.base import Root, Source
 from ..store import known
 from .sync import SyncReport, is_changed, merged, note_gone, read_one
 
@@ -36,6 +36,8 @@ WAKE_MS = 500
 TORN = "messages file not parseable yet (mid-write?); will retry on next change"
 
 Log = Callable[[str], None]
+Key = tuple[str, str]
+"""A session among those of all agents: the name of its source, and its id."""
 
 
 class Due(Struct):
@@ -51,7 +53,7 @@ class Watcher:
     def __init__(
         self,
         connection: sqlite3.Connection,
-        source: Source,
+        sources: Sequence[Source],
         *,
         env: Mapping[str, str],
         sessions_dirs: Sequence[Path] = (),
@@ -60,39 +62,41 @@ class Watcher:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.connection = connection
-        self.source = source
+        self.sources = {source.name: source for source in sources}
         self.env = env
         self.sessions_dirs = sessions_dirs
         self.log = log
         self.read = read
         self.clock = clock
         self.stop = threading.Event()
-        self.due: dict[str, Due] = {}
-        self.refs: dict[str, SessionRef] = {}
+        self.due: dict[Key, Due] = {}
+        self.refs: dict[Key, SessionRef] = {}
         self._next_poll = 0.0
         self._next_sweep = 0.0
-        self._turn: list[str] = []
-        self._latest: dict[str, None] = {}
-        self._forgotten: set[str] = set()
-        self._torn: set[str] = set()
+        self._turn: list[Key] = []
+        self._latest: dict[Key, None] = {}
+        self._forgotten: set[Key] = set()
+        self._torn: set[Key] = set()
 
     def look(self) -> None:
         """List every root anew, and note what changed since it was last read, and what is gone."""
-        listings = [self.source.look(root) for root in self.source.roots(self.env, self.sessions_dirs)]
-        self._forgotten = known.forgotten(self.connection, self.source.name)
-        self.refs = {
-            key: ref for key, ref in merged(self.source, listings).items() if key not in self._forgotten
-        }
-        stored = known.marks(self.connection, self.source.name, self.source.reader)
-        note_gone(self.connection, self.source, listings, self.refs, stored, time.time_ns() // 1_000_000)
-        for key, ref in self.refs.items():
-            if is_changed(ref, stored.get(key)) and key not in self._torn:
-                self.changed(key)
+        self.refs = {}
+        for name, source in self.sources.items():
+            listings = [source.look(root) for root in source.roots(self.env, self.sessions_dirs)]
+            forgotten = known.forgotten(self.connection, name)
+            self._forgotten |= {(name, one) for one in forgotten}
+            refs = {one: ref for one, ref in merged(source, listings).items() if one not in forgotten}
+            stored = known.marks(self.connection, name, source.reader)
+            note_gone(self.connection, source, listings, refs, stored, time.time_ns() // 1_000_000)
+            for one, ref in refs.items():
+                self.refs[name, one] = ref
+                if is_changed(ref, stored.get(one)) and (name, one) not in self._torn:
+                    self.changed((name, one))
         self._turn = sorted(self.refs, key=lambda key: self.refs[key].changed_at)
         self._latest = dict.fromkeys(self._turn[-RECENT:])
         self._next_sweep = self.clock() + SWEEP
 
-    def changed(self, key: str) -> None:
+    def changed(self, key: Key) -> None:
         """Note that a session changed now."""
         now = self.clock()
         self._latest.pop(key, None)
@@ -115,47 +119,55 @@ class Watcher:
         if not self._turn and self.clock() >= self._next_sweep:
             self.look()
 
-    def _check(self, key: str) -> None:
+    def _check(self, key: Key) -> None:
         ref = self.refs.get(key)
         if ref is None:
             return
-        fresh = self.source.refresh(ref)
+        fresh = self.sources[key[0]].refresh(ref)
         if fresh is not None and fresh.files != ref.files:
             self.refs[key] = fresh
             self._torn.discard(key)
             self.changed(key)
 
+    def _roots(self) -> list[tuple[Source, Root]]:
+        return [
+            (source, root)
+            for source in self.sources.values()
+            for root in source.roots(self.env, self.sessions_dirs)
+        ]
+
     def _new_folders(self) -> None:
-        for root in self.source.roots(self.env, self.sessions_dirs):
+        for source, root in self._roots():
             try:
                 names = os.listdir(root.path)
             except OSError:
                 continue
             for name in names:
-                if name not in self.refs and name not in self._forgotten:
-                    self._adopt(name)
+                if (source.name, name) not in self.refs and (source.name, name) not in self._forgotten:
+                    self._adopt(source, root, name)
 
-    def _adopt(self, name: str) -> None:
+    def _adopt(self, source: Source, root: Root, name: str) -> None:
         """A folder that was not there before."""
         try:
-            ref = self.source.locate(name, self.source.roots(self.env, self.sessions_dirs))
+            ref = source.locate(name, [root])
         except InputError:
             return
-        if ref.id not in self.refs and ref.id not in self._forgotten:
-            self.refs[ref.id] = ref
-            self.changed(ref.id)
+        key = (source.name, ref.id)
+        if key not in self.refs and key not in self._forgotten:
+            self.refs[key] = ref
+            self.changed(key)
 
     def events(self, paths: Iterable[str]) -> None:
         """The fast path: files that the system reports as changed."""
-        roots = [os.path.realpath(root.path) for root in self.source.roots(self.env, self.sessions_dirs)]
+        roots = [(source, root, os.path.realpath(root.path) + os.sep) for source, root in self._roots()]
         for path in paths:
-            for root in roots:
-                if path.startswith(root + os.sep):
-                    name = path[len(root) + 1 :].split(os.sep, 1)[0]
-                    if name in self.refs:
-                        self._check(name)
+            for source, root, base in roots:
+                if path.startswith(base):
+                    name = path[len(base) :].split(os.sep, 1)[0]
+                    if (source.name, name) in self.refs:
+                        self._check((source.name, name))
                     else:
-                        self._adopt(name)
+                        self._adopt(source, root, name)
 
     def tick(self) -> None:
         """Do what is due now: poll, and read sessions that paused or that have kept us waiting."""
@@ -172,14 +184,15 @@ class Watcher:
             del self.due[key]
             self._read(key)
 
-    def _read(self, key: str) -> None:
-        ref = self.source.refresh(self.refs[key])
+    def _read(self, key: Key) -> None:
+        source = self.sources[key[0]]
+        ref = source.refresh(self.refs[key])
         if ref is None:
             return
         self.refs[key] = ref
         report = SyncReport(seen=1)
         try:
-            read_one(self.connection, self.source, ref, report, env=self.env)
+            read_one(self.connection, source, ref, report, env=self.env)
         except ArchiveError as error:
             self.log(str(error))
             self.changed(key)
@@ -187,7 +200,7 @@ class Watcher:
         self._report(key, report)
         self.read(report)
 
-    def _report(self, key: str, report: SyncReport) -> None:
+    def _report(self, key: Key, report: SyncReport) -> None:
         for torn in report.torn:
             if torn.salvaged is None:
                 self.log(f"{torn.path}: {TORN}")
@@ -202,7 +215,7 @@ class Watcher:
         previous = self._handle_signals()
         try:
             self.look()
-            folders = [root.path for root in self.source.roots(self.env, self.sessions_dirs)]
+            folders = [root.path for _, root in self._roots()]
             while not self.stop.is_set():
                 present = [folder for folder in folders if folder.is_dir()]
                 if not present:

@@ -34,7 +34,7 @@ def watch(app: App, sessions_dirs: tuple[Path, ...]) -> None:
         term.note("Watching. Ctrl-C stops.")
         watcher = Watcher(
             archive.connection,
-            archive.source,
+            archive.sources,
             env=archive.env,
             sessions_dirs=sessions_dirs or app.sessions_dirs,
             log=log,

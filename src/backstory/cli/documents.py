@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from ..schema.record import iso, session_json
+from ..schema.document import iso, record_json, session_json
+from ..schema.record import Record
 from ..store.results import Fate, Finding, Found, Hit, Listed
 
 
@@ -29,11 +30,28 @@ def listed_json(listed: Listed) -> dict[str, Any]:
     }
 
 
+def shown_json(record: Record, listed: Listed, fates: dict[str, Fate], turn: int | None) -> dict[str, Any]:
+    """One session with its steps, the derived words beside its own fields; of one prompt only, when asked."""
+    built = record_json(record)
+    words = listed_json(listed)
+    built["session"].update({name: words[name] for name in words if name not in built["session"]})
+    for step in built["steps"]:
+        if step["id"] in fates:
+            step["fate"] = _fate_json(fates[step["id"]])
+    if turn is not None:
+        turn_id = record.turns[turn - 1].id
+        built["turns"] = [one for one in built["turns"] if one["id"] == turn_id]
+        for name in ("steps", "calls"):
+            built[name] = [one for one in built[name] if one["turn_id"] == turn_id]
+    return built
+
+
 def found_json(found: Found) -> dict[str, Any]:
     """The answer to a search."""
     return {
         "query": found.query,
         "total": found.total,
+        "session_count": found.session_count,
         "searched": found.searched,
         "newest_only": found.newest_only,
         "widened": found.widened,

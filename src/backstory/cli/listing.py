@@ -71,13 +71,13 @@ def brief_line(view: View, brief: Brief, session: Session) -> Line:
         subject = path_spans(view, relative(brief.subject, (session.workspace_root, session.cwd), view.home))
     elif brief.type == "other":
         # Of a tool, the role is its name; a kind word of its own says as much.
-        name = brief.role or ""
+        name = brief.kind or ""
         word = kind(name)
         words = f"{name.replace('__', ' ', 1)} {brief.subject}" if word == "tool" else brief.subject
         subject = spans(command_line(view, words))
     else:
         roles = {"thinking": "think", "system": "note", "user": "you"}
-        word = "run" if brief.type == "command" else roles.get(brief.role or "", "say")
+        word = "run" if brief.type == "command" else roles.get(brief.kind or "", "say")
         written = command_line(view, brief.subject) if word == "run" else view.glyphs.one_line(brief.subject)
         subject = spans(written)
     if brief.outcome == "unknown" and brief.at is not None:

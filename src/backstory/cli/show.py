@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InputError, UnknownSession
-from ..schema.record import Record, record_json
+from ..schema.record import Record
 from ..store.results import Fate, Listed
 from .head import head
 from .line import Line, View, spans
@@ -96,7 +96,9 @@ def command(
         choice = Choice(options["turn"], options["full"], options["problems"], not options["no_think"])
         _check_turn(record, choice.turn, session_id)
         if json_:
-            app.json(record_json(record))
+            from .documents import shown_json
+
+            app.json(shown_json(record, archive.listed(full_id), fates(record.steps), choice.turn))
             return
         if changes:
             from .changes import write_changes

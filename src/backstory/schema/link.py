@@ -1,4 +1,4 @@
-"""Which step spawned which actor: by the task that both name, then by time (design section 3)."""
+"""Which step spawned which actor: by the task that both name, then by time."""
 
 from __future__ import annotations
 

@@ -57,7 +57,6 @@ class Command(Struct, frozen=True, gc=False):
     stdout: str | None = None
     exit_code: int | None = None
     output_ref: str | None = None
-    raw: Any = None
 
 
 class Range(Struct, frozen=True, gc=False):
@@ -68,7 +67,7 @@ class Range(Struct, frozen=True, gc=False):
 
 
 class Read(Struct, frozen=True, gc=False):
-    """One file read; `content` is what the agent saw, line numbers included."""
+    """One file read; `content` is what the agent saw, line numbers included; `raw` what came in place of text."""
 
     path: str
     range: Range | None = None
@@ -93,7 +92,6 @@ class Edit(Struct, frozen=True, gc=False):
     diff: str | None = None
     added: int = 0
     removed: int = 0
-    raw: Any = None
 
 
 class Other(Struct, frozen=True, gc=False):

@@ -1,4 +1,4 @@
-"""Copies of conversations: forks and rewinds begin with another session's messages (design section 4).
+"""Copies of conversations: forks and rewinds begin with another session's messages.
 
 Recomputed for every session that shares a first message, so that the result does not depend on the order of arrival.
 """

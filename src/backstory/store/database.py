@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ..errors import ArchiveError
+from ..schema.record import IDLE_GAP
 
 FILE = "archive.db"
+PREP = 1
+"""Version of the words that `indexing.texts` gives; an archive of another version is indexed anew."""
 BUSY_MS = 30_000
 
 
@@ -79,6 +82,8 @@ def _first(connection: sqlite3.Connection) -> None:
     for statement in _statements(script):
         connection.execute(statement)
     connection.execute("INSERT INTO meta VALUES ('next_step', 1)")
+    connection.execute("INSERT INTO meta VALUES ('prep', ?)", (PREP,))
+    connection.execute("INSERT INTO meta VALUES ('idle_gap', ?)", (IDLE_GAP,))
     # Merging rarely costs a query a few more look-ups, and saves a tenth of a first pass.
     connection.execute("INSERT INTO doc (doc, rank) VALUES ('automerge', 12)")
 
@@ -103,6 +108,12 @@ def migrate(connection: sqlite3.Connection) -> None:
             if version < number:
                 step(connection)
                 connection.execute(f"PRAGMA user_version = {number}")
+
+
+def is_indexed(connection: sqlite3.Connection) -> bool:
+    """Whether the index holds the words as they are prepared now."""
+    found = connection.execute("SELECT value FROM meta WHERE key = 'prep'").fetchone()
+    return found is not None and found[0] == PREP
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Which words of a step are searchable: messages, commands and paths, and the two ends of long outputs.
 
 The index keeps no text, so a document can only be taken out with exactly the words it was put in with:
-`texts` depends on nothing but the payload, and a change of it must raise `PREP`.
+`texts` depends on nothing but the payload, and a change of it must raise `database.PREP`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,6 @@ import re
 from typing import Any
 
 from ..schema.step import Command, Edit, Message, Other, Payload, Read, StepError
-
-PREP = 1
-"""Version of the texts; an archive of another version is indexed anew."""
 
 MESSAGE, THINKING, COMMAND, CODE, INPUT = 16_000, 4_000, 2_000, 1_500, 600
 HEAD, TAIL = 100, 300

@@ -44,7 +44,7 @@ class Filter(Struct, frozen=True):
         parts: list[str] = []
         values: list[object] = []
         for condition, value in (
-            ("session.project = ? COLLATE NOCASE", self.project),
+            ("? IN (lower(session.project), session.cwd)", _folder(self.project)),
             ("session.last_at >= ?", self.since),
             ("session.last_at < ?", self.until),
             ("session.surface = ?", self.surface),
@@ -56,6 +56,13 @@ class Filter(Struct, frozen=True):
         if self.failing:
             parts.append("session.failing > 0")
         return " AND ".join(parts) or "1", values
+
+
+def _folder(project: str | None) -> str | None:
+    """A project as it is compared: a path as it is, a name without regard to case."""
+    if project is None or "/" in project or "\\" in project:
+        return project
+    return project.lower()
 
 
 def _query(connection: sqlite3.Connection, sql: str, values: list[object]) -> Iterator[sqlite3.Row]:
@@ -178,6 +185,7 @@ def record(connection: sqlite3.Connection, session_id: str, *, superseded: bool 
         turns,
         _calls(connection, n),
         seen_ends=ends,
+        idle_gap=summary.idle_gap(connection),
     )
 
 

@@ -20,11 +20,14 @@ Scope = Literal["everything", "prompts", "answers", "commands", "outputs", "file
 
 
 class Brief(Struct, frozen=True):
-    """One step in a line. `subject` is its command, path, tool, or the first words of its text."""
+    """One step in a line: `subject` is its command, path, or the first words of its text.
+
+    `kind` is a message's role, an edit's operation, or another tool's name.
+    """
 
     id: str
     type: str
-    role: str | None
+    kind: str | None
     subject: str
     outcome: str
     at: int | None

@@ -17,6 +17,8 @@ NEWEST = 20_000
 """Of a query that matches more places, only the newest are ranked."""
 RANKED = 400
 """Places whose rows are looked at, after the index has ranked them by words alone."""
+COUNTED = 2_000
+"""Matches up to which superseded steps are taken off the count, and sessions are counted."""
 PASSAGE = 160
 
 _WEIGHT = {
@@ -51,6 +53,14 @@ class Place(Struct, frozen=True):
     session: int
 
 
+class Matched(Struct, frozen=True):
+    """How many steps match a query, and in how many sessions; null where that was not counted."""
+
+    total: int
+    sessions: int | None
+    newest: int | None
+
+
 def terms(query: str) -> list[str]:
     """The words and quoted phrases of a query, as the index has them; each becomes one phrase."""
     found = []
@@ -79,17 +89,24 @@ def search(
     widened = False
     expression = " ".join(f'"{word}"' for word in words)
     which = which or Filter()
-    places, total, newest = _places(connection, expression, scope, which)
+    places, matched = _places(connection, expression, scope, which)
     if not places:
         widened = True
         expression = " ".join(f'"{word}"*' for word in words)
-        places, total, newest = _places(connection, expression, scope, which)
+        places, matched = _places(connection, expression, scope, which)
     sessions = _group(connection, places)
+    total, session_count = matched.total, matched.sessions or len(sessions)
     chosen = sessions[:limit]
     pattern = re.compile("|".join(_pattern(word, widened) for word in words), re.IGNORECASE)
     hits = [_session_hits(connection, n, own, pattern, now, per_session) for n, own in chosen]
     return Found(
-        query, total, len(sessions), tuple(hits), searched, newest_only=newest, widened=widened and bool(hits)
+        query,
+        total,
+        session_count,
+        tuple(hits),
+        searched,
+        newest_only=matched.newest,
+        widened=widened and bool(hits),
     )
 
 
@@ -105,8 +122,8 @@ def _pattern(phrase: str, widened: bool) -> str:
 
 def _places(
     connection: sqlite3.Connection, expression: str, scope: Scope, which: Filter
-) -> tuple[list[Place], int, int | None]:
-    """Matches, best first: (places, how many there are, how many of the newest were ranked if not all)."""
+) -> tuple[list[Place], Matched]:
+    """Matches, best first, and how many there are in all."""
     where, values = which.where()
     plain = scope == "everything" and where == "1"
     joined = (
@@ -122,14 +139,28 @@ def _places(
     rowids = [row[0] for row in connection.execute(sql, [expression, *values, NEWEST + 1])]
     newest = NEWEST if len(rowids) > NEWEST else None
     if not rowids:
-        return [], 0, None
+        return [], Matched(0, 0, None)
     oldest = rowids[min(len(rowids), NEWEST) - 1]
     ranked = connection.execute(
         f"SELECT doc.rowid, bm25(doc) FROM doc{joined} WHERE doc MATCH ? AND doc.rowid >= ? AND {condition}"
         " ORDER BY bm25(doc) LIMIT ?",
         [expression, oldest, *values, RANKED],
     ).fetchall()
-    return _weighed(connection, ranked), min(len(rowids), NEWEST), newest
+    return _weighed(connection, ranked), _count(connection, [rowid // 2 for rowid in rowids[:NEWEST]], newest)
+
+
+def _count(connection: sqlite3.Connection, numbers: list[int], newest: int | None) -> Matched:
+    """How many steps match, in how many sessions: exact for as many as a person would look through."""
+    distinct = sorted(set(numbers))
+    if len(distinct) > COUNTED:
+        return Matched(len(distinct), None, newest)
+    marks = ",".join("?" * len(distinct))
+    total, sessions = connection.execute(
+        "SELECT count(*), count(DISTINCT file.session) FROM step JOIN file ON file.n = step.file"
+        f" WHERE step.n IN ({marks}) AND NOT step.superseded",
+        distinct,
+    ).fetchone()
+    return Matched(total, sessions, newest)
 
 
 def _weighed(connection: sqlite3.Connection, ranked: Sequence[tuple[int, float]]) -> list[Place]:

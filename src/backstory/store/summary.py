@@ -11,6 +11,7 @@ from ..schema.record import reading_order
 from ..schema.session import Actor, Session
 from ..schema.step import ROOT
 from . import copies
+from .database import transaction
 from .derived import Fact, active_length, totals
 
 _json = msgspec.json.Encoder()
@@ -56,7 +57,22 @@ def ordered_facts(connection: sqlite3.Connection, session: int) -> list[Fact]:
     return reading_order(everybody, found) if len(everybody) > 1 else found
 
 
-def update(connection: sqlite3.Connection, session: int, idle_gap: int) -> None:
+def idle_gap(connection: sqlite3.Connection) -> int:
+    """Milliseconds of silence before a prompt that begin a new sitting in this archive."""
+    return int(connection.execute("SELECT value FROM meta WHERE key = 'idle_gap'").fetchone()[0])
+
+
+def set_idle_gap(connection: sqlite3.Connection, gap: int) -> None:
+    """Take another gap, and measure the active time of every session by it."""
+    if gap == idle_gap(connection):
+        return
+    with transaction(connection):
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'idle_gap'", (gap,))
+        for (session,) in connection.execute("SELECT n FROM session").fetchall():
+            update(connection, session)
+
+
+def update(connection: sqlite3.Connection, session: int) -> None:
     """Count a session's steps anew and note its last one."""
     found = ordered_facts(connection, session)
     quiet = [
@@ -89,7 +105,7 @@ def update(connection: sqlite3.Connection, session: int, idle_gap: int) -> None:
             counts.added,
             counts.removed,
             ended,
-            active_length(began, ended, quiet, idle_gap),
+            active_length(began, ended, quiet, idle_gap(connection)),
             first_id,
             last.n if last is not None else None,
             int(last is not None and last.type != "message" and last.outcome == "unknown"),

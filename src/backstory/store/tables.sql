@@ -193,5 +193,5 @@ FROM step JOIN file ON file.n = step.file JOIN session ON session.n = file.sessi
 
 CREATE VIEW calls AS
 SELECT session.id AS session_id, file.actor AS actor_id, call.key, call.message_id, call.at, call.route, call.model,
-       call.fresh, call.cache_read, call.cache_write, call.output, call.nano, call.superseded
+       call.fresh, call.cache_read, call.cache_write, call.output, call.nano, call.flags, call.superseded
 FROM call JOIN file ON file.n = call.file JOIN session ON session.n = file.session;

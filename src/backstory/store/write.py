@@ -1,21 +1,21 @@
-"""One session into the archive: bodies are packed first, then everything is written in one transaction."""
+"""One session into the archive, in one transaction; its bodies were packed before (`draft.py`)."""
 
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
 import msgspec
 import zstandard
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from ..schema.link import Spawn, link
-from ..schema.reading import FileReading, Reading, TailReading
-from ..schema.record import IDLE_GAP
-from ..schema.step import StepRow
-from . import blocks, copies, indexing, rows, summary
+from ..schema.reading import Reading
+from . import blocks, copies, rows, summary
 from .database import transaction
-from .rows import COLUMNS, SELECTED, Columns
+from .draft import FileDraft, StoredStep
+from .rows import COLUMNS
 
 _json = msgspec.json.Encoder()
 _INSERT = f"INSERT INTO step (n, file, {COLUMNS}, block, offset, size) VALUES ({', '.join('?' * 25)})"
@@ -30,135 +30,12 @@ class Moved(Exception):
     """Another writer changed the session since it was looked up; it has to be read again."""
 
 
-class StoredStep(Struct, frozen=True):
-    """A step as it is in the archive; `columns.turn` is the turn's id."""
-
-    n: int
-    columns: Columns
-    superseded: bool
-    place: tuple[int, int, int]
-
-
-class Draft(Struct):
-    """A step to be written: its columns, where its body is packed, and its words."""
-
-    columns: Columns
-    place: tuple[int, int, int]
-    given: str
-    came: str
-
-
-class FileDraft(Struct):
-    """What is to be written of one file."""
-
-    reading: FileReading
-    tail: TailReading
-    inserts: list[Draft] = field(default_factory=list)
-    rewrites: list[tuple[StoredStep, Draft]] = field(default_factory=list)
-    replaced: list[StoredStep] = field(default_factory=list)
-    moved: list[tuple[StoredStep, Columns]] = field(default_factory=list)
-    left: list[StoredStep] = field(default_factory=list)
-    packed: list[tuple[int, bytes]] = field(default_factory=list)
-
-
 class Written(Struct, frozen=True):
     """What a write changed."""
 
     session: int
     new_steps: int
     changed: bool
-
-
-def draft(connection: sqlite3.Connection, reading: Reading) -> list[FileDraft]:
-    """Take the rows of a reading, compare them with what is stored, and pack what is new. Nothing is written."""
-    drafts = []
-    for file in reading.files:
-        stored = _stored(connection, reading, file)
-        drafts.append(_draft_file(connection, file, stored))
-    return drafts
-
-
-def _stored(connection: sqlite3.Connection, reading: Reading, file: FileReading) -> dict[str, StoredStep]:
-    """The steps of a file that the reading may touch, by id."""
-    found = connection.execute(
-        "SELECT file.n FROM file JOIN session ON session.n = file.session"
-        " WHERE session.source = ? AND session.id = ? AND file.name = ?",
-        (reading.ref.source, reading.ref.id, file.name),
-    ).fetchone()
-    if found is None:
-        return {}
-    stored = {}
-    for values in connection.execute(
-        f"SELECT step.n, {SELECTED}, step.superseded, block, offset, size"
-        " FROM step LEFT JOIN turn ON turn.n = step.turn"
-        " WHERE step.file = ? AND (step.msg >= ? OR step.outcome = 'unknown')",
-        (found[0], file.since),
-    ):
-        columns = Columns(*values[1:21])
-        stored[columns.id] = StoredStep(values[0], columns, bool(values[21]), tuple(values[22:25]))
-    return stored
-
-
-def _draft_file(
-    connection: sqlite3.Connection, file: FileReading, stored: dict[str, StoredStep]
-) -> FileDraft:
-    packer = blocks.Packer()
-    reader = blocks.BlockReader(connection)
-    drafts = FileDraft(file, None)  # type: ignore[arg-type]
-    seen: set[str] = set()
-    for row in file.rows:
-        columns = rows.columns(row)
-        old = stored.get(columns.id)
-        if old is None:
-            drafts.inserts.append(_pack(packer, row, columns, rows.body(row)))
-            continue
-        seen.add(columns.id)
-        columns = _settled(old.columns, columns)
-        body = rows.body(row)
-        if _same(old.columns, columns) and reader.body(*old.place) == body:
-            if old.superseded or _place(old.columns) != _place(columns):
-                drafts.moved.append((old, columns))
-        elif _completes(old, columns):
-            drafts.rewrites.append((old, _pack(packer, row, columns, body)))
-        elif not file.add_only:
-            drafts.replaced.append(old)
-            drafts.inserts.append(_pack(packer, row, columns, body))
-    if not file.add_only:
-        drafts.left = [
-            old
-            for step_id, old in stored.items()
-            if step_id not in seen and not old.superseded and old.columns.msg >= file.since
-        ]
-    packer.flush()
-    drafts.packed = packer.blocks
-    drafts.tail = file.tail()
-    return drafts
-
-
-def _pack(packer: blocks.Packer, row: StepRow, columns: Columns, body: bytes) -> Draft:
-    given, came = indexing.texts(row.payload, row.error)
-    return Draft(columns, packer.add(body), given, came)
-
-
-def _settled(old: Columns, new: Columns) -> Columns:
-    """A decision stays as it was first read; only a recorded denial is better knowledge (design section 4)."""
-    if old.decision in ("auto", "accepted") and new.decision_source != "denial":
-        return replace(new, decision=old.decision, decision_source=old.decision_source)
-    return new
-
-
-def _completes(old: StoredStep, new: Columns) -> bool:
-    """Whether a call that was open has its result now; anything else that changes is a new version."""
-    was_open = old.columns.outcome == "unknown" and not old.superseded
-    return was_open and new.outcome != "unknown" and old.columns.type == new.type
-
-
-def _place(columns: Columns) -> tuple[int, int, str | None]:
-    return columns.msg, columns.sub, columns.turn
-
-
-def _same(old: Columns, new: Columns) -> bool:
-    return replace(old, msg=new.msg, sub=new.sub, turn=new.turn) == new
 
 
 def write(
@@ -184,7 +61,7 @@ def write(
         _marks(connection, session, reading)
         _facts(connection, session, reading)
         _link(connection, session)
-        summary.update(connection, session, IDLE_GAP)
+        summary.update(connection, session)
         connection.execute(
             "UPDATE session SET generation = generation + 1, root = ?, gone_at = NULL, changed_at = ? WHERE n = ?",
             (reading.ref.root, reading.ref.changed_at // 1_000_000, session),
@@ -339,8 +216,8 @@ def _calls(connection: sqlite3.Connection, file: int, one: FileDraft) -> None:
 
 
 def _marks(connection: sqlite3.Connection, session: int, reading: Reading) -> None:
-    """Remember the files that hold no steps: the manifest and the compaction file."""
-    torn = {entry.name for entry in reading.torn}
+    """Remember the other files of the session as they were read, so that only a change opens them again."""
+    unread = {entry.name for entry in reading.torn} | {Path(left.path).name for left in reading.skipped}
     written = {file.name for file in reading.files}
     connection.executemany(
         "INSERT INTO file (session, name, size, mtime_ns, inode) VALUES (?, ?, ?, ?, ?)"
@@ -349,7 +226,7 @@ def _marks(connection: sqlite3.Connection, session: int, reading: Reading) -> No
         [
             (session, name, stat.size, stat.mtime_ns, stat.inode)
             for name, stat in reading.ref.files.items()
-            if not name.endswith(".messages.json") and name not in torn and name not in written
+            if name not in unread and name not in written
         ],
     )
 

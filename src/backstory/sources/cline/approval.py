@@ -1,4 +1,4 @@
-"""Who approved a step: what was recorded, else what Cline's settings say (design section 4, FORMAT.md section 9)."""
+"""Who approved a step: what was recorded, else what Cline's settings say (FORMAT.md section 9)."""
 
 from __future__ import annotations
 

@@ -20,21 +20,24 @@ def call(
     at: int | None,
     metrics: dict[str, Any],
     model: dict[str, Any] | None,
+    *,
+    net: bool = False,
 ) -> CallRow | None:
-    """One call, or null where the message counted nothing. Implausible values are refused one by one."""
-    counts = [_count(state, file, message_id, name, metrics.get(name)) for name in _COUNTS]
+    """One call, or null where the message counted nothing. Implausible values are refused one by one.
+
+    `net` says that the prompt was counted without its cached part.
+    """
+    counts = [_count(state, file, name, metrics.get(name)) for name in _COUNTS]
     total, output, read, write = counts
-    nano = _nano(state, file, f"{message_id}/metrics/cost", metrics.get("cost"))
+    nano = _nano(state, file, f"/messages/{state.msg}/metrics/cost", metrics.get("cost"))
     if not any(counts):
         return None
     flags = []
     fresh = total - read - write
-    if state.importing or fresh < 0:
-        # Claude Code and OpenCode count the prompt without its cached part, and Cline's importer keeps that.
-        net = fresh < 0 or metrics.get("net") is True
-        fresh = total if net else fresh
-        if net:
-            flags.append("net_input")
+    if net or fresh < 0:
+        # The prompt is counted without its cached part, as Claude Code and OpenCode do and Cline's importer keeps.
+        fresh = total
+        flags.append("net_input")
     if state.importing:
         flags.append("imported")
     info = model or {}
@@ -55,7 +58,7 @@ def call(
     )
 
 
-def _count(state: State, file: str, message_id: str, name: str, value: Any) -> int:
+def _count(state: State, file: str, name: str, value: Any) -> int:
     if type(value) is int and 0 <= value <= MAX_TOKENS:
         return value
     if value is None:
@@ -63,7 +66,7 @@ def _count(state: State, file: str, message_id: str, name: str, value: Any) -> i
     plain = isinstance(value, int | float) and not isinstance(value, bool)
     if plain and 0 <= value <= MAX_TOKENS:
         return int(value)
-    state.refuse(file, f"{message_id}/metrics/{name}", str(value))
+    state.refuse(file, f"/messages/{state.msg}/metrics/{name}", str(value))
     return 0
 
 

@@ -73,11 +73,6 @@ def global_state(env: Mapping[str, str], *, windows: bool = False) -> str:
     return _join(data_dir(env, windows=windows).path, "globalState.json", windows=windows)
 
 
-def chat_workspace(env: Mapping[str, str], *, windows: bool = False) -> str:
-    """The folder in which sessions without a folder run."""
-    return _join(data_dir(env, windows=windows).path, "workspaces", "chat", windows=windows)
-
-
 def is_chat_workspace(cwd: str, data: str | None = None) -> bool:
     """Whether a recorded folder is the chat workspace, here or on the machine that wrote it."""
     plain = cwd.replace("\\", "/").rstrip("/")

@@ -26,7 +26,6 @@ _attached = re.compile(
     re.DOTALL,
 )
 _name = re.compile(r'\b(?:path|url|hash|type|name)="([^"]*)"')
-_hook_source = re.compile(r'<hook_context[^>]*\bsource="([^"]*)"')
 
 _KINDS = {
     "compaction_summary": "compaction_summary",
@@ -123,8 +122,3 @@ def cut_attachments(text: str) -> tuple[str, tuple[Attachment, ...]]:
 
     left = _attached.sub(take, text)
     return (left.strip() if found else text), tuple(found)
-
-
-def hook_sources(text: str) -> list[str]:
-    """The hooks named in an injected context, in order, each once."""
-    return list(dict.fromkeys(_hook_source.findall(text)))

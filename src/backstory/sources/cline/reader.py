@@ -1,4 +1,4 @@
-"""One messages file as rows: only what is new or changed is decoded (design section 3)."""
+"""One messages file as rows: only what is new or changed is decoded (FORMAT.md section 3)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ...schema.step import ROOT, Message, StepRow
 from . import state as states
 from .files import Split
 from .state import State
-from .steps import BLOCK, Context, Translator
+from .steps import Context, Translator
+from .toolsteps import BLOCK
 
 DIGEST = 16
 _role = msgspec.json.Decoder(msgspec.defstruct("Role", [("role", str)]))

@@ -31,7 +31,7 @@ DENIALS = (
     "User denied the tool execution",
     "The user denied this edit",
 )
-TRUNCATED = "[... output truncated: "
+_truncated = re.compile(r"\[\.\.\. output truncated: \d+ chars total\. Refine the command")
 READ_CUT = "[Showing lines "
 LINE_CUT = " [line truncated]"
 
@@ -203,7 +203,7 @@ def _int(digits: str) -> int | None:
 
 
 def _cut(text: str | None) -> bool:
-    return text is not None and TRUNCATED in text
+    return text is not None and _truncated.search(text) is not None
 
 
 def _running(text: str) -> CommandOutput | None:

@@ -127,6 +127,8 @@ class ClineSource:
             raise InputError(f'"{item}" is no session id. Give an id, a session folder or a messages file.')
         for root in roots:
             folder = root.path / item
+            if not folder.is_dir():
+                folder = _by_short_id(root.path, item) or folder
             if folder.is_dir():
                 real = os.path.realpath(folder)
                 ref = self._ref(real, Path(real).name, os.path.realpath(root.path), [])
@@ -177,6 +179,12 @@ class ClineSource:
 
         folders = [installation.folder(listing, env, platform) for listing in listings]
         return [*installation.installed(env, platform), *folders]
+
+
+def _by_short_id(root: Path, short: str) -> Path | None:
+    """The only folder whose id ends in these characters after a `_`."""
+    found = list(root.glob(f"*_{short}"))
+    return found[0] if len(found) == 1 else None
 
 
 def _marks(entry: os.stat_result) -> FileStat:

@@ -27,6 +27,7 @@ class Pending(Struct, gc=False):
     at: int | None
     turn_id: str | None
     invalid: Any = None
+    flags: tuple[str, ...] = ()
 
 
 class State(Struct):

@@ -1,4 +1,4 @@
-"""From Cline's messages to steps: one pass over a conversation, message by message (design section 4).
+"""From Cline's messages to steps: one pass over a conversation, message by message (FORMAT.md sections 3, 5 and 6).
 
 The translator is given messages in order and yields rows; what the next message depends on is in its `State`.
 """
@@ -19,10 +19,8 @@ from .calls import call
 from .loose import loose_message
 from .state import Pending, State
 from .times import epoch_ms
-from .toolsteps import ToolSteps
+from .toolsteps import BLOCK, ToolSteps
 
-BLOCK = 4096
-"""Room between two blocks' positions, for the items of a batched call."""
 IMAGE_KINDS = ("image", "media")
 KNOWN_RAW = ("redacted_thinking", "image")
 """Blocks that are kept raw because there is nothing to read in them."""
@@ -195,11 +193,11 @@ class Translator:
             self._reply(at)
         if message.metrics is not None:
             self._call(message, key, at)
-        yield from self._activities(meta.get("modelToolActivities"), key, at)
+        yield from self._activities(meta.get("modelToolActivities"), key, at, flags)
         invalid = _invalid_calls(meta.get("invalidToolCalls"))
         for number, block in enumerate(blocks):
             if block.type == "tool_use":
-                self._tool_use(block, number, key, at, invalid)
+                self._tool_use(block, number, key, at, invalid, flags)
             elif block.type in ("text", "thinking"):
                 text = block.text if block.type == "text" else block.thinking
                 if text and not text.isspace():
@@ -238,15 +236,28 @@ class Translator:
 
     def _call(self, message: wire.Wire, key: str, at: int | None) -> None:
         parts = ["cline-cli", self.context.session_id, *filter(None, [self.context.stem]), key]
-        metrics = message.metrics or {}
-        if self.state.importing and self.context.net_imports:
-            metrics = {**metrics, "net": True}
-        found = call(self.state, self.context.file, ":".join(parts), key, at, metrics, message.modelInfo)
+        net = self.state.importing and self.context.net_imports
+        found = call(
+            self.state,
+            self.context.file,
+            ":".join(parts),
+            key,
+            at,
+            message.metrics or {},
+            message.modelInfo,
+            net=net,
+        )
         if found is not None:
             self.calls.append(found)
 
     def _tool_use(
-        self, block: wire.Block, number: int, key: str, at: int | None, invalid: dict[Any, Any]
+        self,
+        block: wire.Block,
+        number: int,
+        key: str,
+        at: int | None,
+        invalid: dict[Any, Any],
+        flags: tuple[str, ...],
     ) -> None:
         raw_id = block.id or f"{key}.{number}"
         pending = Pending(
@@ -258,6 +269,7 @@ class Translator:
             at=at,
             turn_id=self.state.turn.id if self.state.turn else None,
             invalid=invalid.get(block.id) if block.id else None,
+            flags=flags,
         )
         earlier = self.state.pending.pop(raw_id, None)
         if earlier is not None:
@@ -271,13 +283,15 @@ class Translator:
         else:
             yield self.tools.orphan(block, number, at)
 
-    def _activities(self, activities: Any, key: str, at: int | None) -> Iterator[StepRow]:
+    def _activities(
+        self, activities: Any, key: str, at: int | None, flags: tuple[str, ...]
+    ) -> Iterator[StepRow]:
         """Tools that the provider ran itself; no block of the message stands for them."""
         if not isinstance(activities, list):
             return
         for number, entry in enumerate(activities):
             if isinstance(entry, dict):
-                yield self.tools.activity(entry, key, number, at)
+                yield self.tools.activity(entry, key, number, at, flags)
 
     def _unknown(
         self, raw: Raw, key: str, number: int, block: wire.Block, at: int | None, flags: tuple[str, ...]

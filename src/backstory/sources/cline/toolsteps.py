@@ -1,4 +1,4 @@
-"""From one tool call and its result to steps: one small function a tool (design section 4, FORMAT.md section 5)."""
+"""From one tool call and its result to steps: one small function a tool (FORMAT.md section 5)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .results import CallResult, ItemResult
 from .state import Pending, State
 
 BLOCK = 4096
+"""Room between the positions of two blocks, for the items of a batched call."""
 AGENT_TOOLS = ("spawn_agent", "team_run_task", "team_spawn_teammate", "team_task")
 
 
@@ -77,7 +78,9 @@ class ToolSteps:
         made = replace(made, flags=(*made.flags, "result_without_call"))
         return self._row(call, 0, made, None, True, None)
 
-    def activity(self, entry: dict[str, Any], key: str, number: int, at: int | None) -> StepRow:
+    def activity(
+        self, entry: dict[str, Any], key: str, number: int, at: int | None, inferred: tuple[str, ...]
+    ) -> StepRow:
         """A tool that the provider ran, as Cline noted it in the message's metadata."""
         name = entry.get("toolName")
         call_id = entry.get("toolCallId")
@@ -99,7 +102,7 @@ class ToolSteps:
             turn_id=turn.id if turn else None,
             outcome="failed" if failed else "ok",
             error=results.step_error(item),
-            flags=flags,
+            flags=(*flags, *inferred),
         )
 
     def _row(
@@ -127,7 +130,7 @@ class ToolSteps:
             outcome="unknown" if result is None else results.outcome(result),
             content_status=made.status,
             error=error,
-            flags=(*made.flags, *imported),
+            flags=(*made.flags, *call.flags, *imported),
             spawns=spawns,
         )
 
