@@ -201,11 +201,12 @@ def shapes(home: Path) -> Mapping[str, set[str]]:
     hits = [hit for group in found["sessions"] for hit in group["hits"]]
     return {
         **{name: set(kind.__struct_fields__) for name, kind in STRUCTS.items()},
-        **{name: set(record[f"{name}s"][0]) for name in ("segment", "actor", "turn", "step", "call")},
+        **{name: set(record[f"{name}s"][0]) for name in ("segment", "actor", "turn", "call")},
+        "step": {field for one in record["steps"] for field in one},
         "record": set(record),
-        "session": set(record["session"]),
+        "session": set(session.Session.__struct_fields__),
         "tokens": set(record["calls"][0]["tokens"]),
-        "listed": set(listed) - set(record["session"]),
+        "listed": set(listed) - set(session.Session.__struct_fields__),
         "last_step": set(listed["last_step"]),
         "found": set(found),
         "hit": set(hits[0]),
@@ -221,6 +222,34 @@ def test_schema_names_every_field(home: Path) -> None:
     assert set(documented) == set(found)
     for name, words in documented.items():
         assert sorted(words) == sorted(found[name]), name
+
+
+def test_show_and_lists_give_a_session_the_same_fields(home: Path) -> None:
+    listed = json.loads(backstory(home, "sessions", "--limit", "1", "--json").stdout)["sessions"][0]
+    found = json.loads(backstory(home, "search", "does not exist", "--json").stdout)["sessions"][0]["session"]
+    shown = json.loads(backstory(home, "show", "2js90", "--json").stdout)["session"]
+    assert set(listed) == set(found) == set(shown) - {"manifest"}
+
+
+def test_show_json_of_one_prompt_is_that_prompt_alone(home: Path) -> None:
+    whole = json.loads(backstory(home, "show", "m9lz0", "--json").stdout)
+    part = json.loads(backstory(home, "show", "m9lz0", "--turn", "2", "--json").stdout)
+    for name in ("session", "segments", "actors"):
+        assert part[name] == whole[name]
+    assert part["turns"] == [whole["turns"][1]]
+    for name in ("steps", "calls"):
+        assert part[name] == [one for one in whole[name] if one["turn_id"] == whole["turns"][1]["id"]]
+
+
+def test_every_verb_that_answers_has_json() -> None:
+    context = cli.make_context("backstory", ["up"], resilient_parsing=True)
+    commands = {verb: cli.get_command(context, verb) for verb in VERBS}
+    without = {
+        verb
+        for verb, own in commands.items()
+        if own is not None and not any("--json" in param.opts for param in own.params)
+    }
+    assert without == {"up", "demo"}
 
 
 def test_schema_names_every_value() -> None:

@@ -57,12 +57,17 @@ def _typed(value: dict[str, Any], key: str, kind: type, state: State, file: str,
 
 
 def _block(value: Any, state: State, file: str, where: str) -> wire.Block:
+    """One block. What is no block, or has a value of another kind where a text should stand, is kept raw as a whole."""
     if not isinstance(value, dict):
-        state.refuse(file, where, "not a block")
-        return wire.Block(type="unreadable", text=wire.encode(value).decode())
-    block = wire.Block(type=_typed(value, "type", str, state, file, where) or "untyped")
+        return wire.Block(type="no object")
+    kind = value.get("type")
+    if not isinstance(kind, str):
+        return wire.Block(type="untyped")
+    if any(not isinstance(value.get(key), str | None) for key in _TEXTS):
+        return wire.Block(type=f"malformed {kind}")
+    block = wire.Block(type=kind)
     for key in _TEXTS:
-        setattr(block, key, _typed(value, key, str, state, file, where))
+        setattr(block, key, value.get(key))
     for key in _RAWS:
         if key in value:
             setattr(block, key, Raw(wire.encode(value[key])))

@@ -67,7 +67,7 @@ def read(content: Raw, is_error: bool) -> CallResult:
         items = wire.decode_items(content)
         if items is not None:
             return CallResult(items=[_item(item) for item in items])
-    value = _value(data)
+    value = wire.any_value(data)
     if isinstance(value, str):
         value = _parsed(value)
     if isinstance(value, list):
@@ -81,17 +81,6 @@ def read(content: Raw, is_error: bool) -> CallResult:
         if is_error and "error" in value:
             return CallResult(whole=_whole(value["error"]), value=value)
     return CallResult(value=value, whole=_whole(value) if is_error else None)
-
-
-def _value(data: bytes) -> Any:
-    try:
-        return wire.decode_any(data)
-    except wire.JSON_ERRORS:
-        pass
-    try:
-        return wire.loads(data.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return data.decode("utf-8", "replace")
 
 
 def _parsed(text: str) -> Any:

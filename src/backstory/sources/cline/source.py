@@ -95,6 +95,8 @@ class ClineSource:
                     continue
                 if entry.is_file():
                     files[name] = _marks(entry.stat())
+                else:
+                    skipped.append(Skipped(entry.path, "not a regular file"))
         if f"{session_id}.json" not in files and f"{session_id}{MESSAGES}" not in files:
             return None
         return SessionRef(self.name, session_id, root, Path(folder), files)

@@ -299,11 +299,11 @@ class Translator:
         name = f"block:{block.type}"
         if block.type not in KNOWN_RAW:
             self.state.count(name)
-        try:
-            whole = wire.decode_any(raw)["content"][number]
-        except (*wire.JSON_ERRORS, LookupError, TypeError):
-            whole = {"type": block.type, "text": block.text}
-        return self._row(key, number, at, Other(name, results.count_images(whole)), *flags)
+        whole = wire.any_value(bytes(raw))
+        content = whole.get("content") if isinstance(whole, dict) else whole
+        if isinstance(content, list) and number < len(content):
+            content = content[number]
+        return self._row(key, number, at, Other(name, results.count_images(content)), *flags)
 
 
 def _invalid_calls(value: Any) -> dict[Any, Any]:

@@ -139,14 +139,7 @@ class ToolSteps:
             return call.invalid
         if not call.input:
             return None
-        try:
-            return wire.decode_any(call.input)
-        except wire.JSON_ERRORS:
-            pass
-        try:
-            return wire.loads(call.input.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            return call.input.decode("utf-8", "replace")
+        return wire.any_value(call.input)
 
     def _other(self, name: str, value: Any, result: CallResult | None) -> Made:
         """Any tool without a reader of its own, and any call whose arguments cannot be read."""

@@ -128,3 +128,16 @@ def loads(text: str, refused: list[str] | None = None) -> Any:
     Raises `ValueError` or `RecursionError`.
     """
     return clean(json.loads(text, strict=False), refused)
+
+
+def any_value(data: bytes) -> Any:
+    """JSON bytes as a value, as strictly as they allow; what is no JSON at all is its own text."""
+    try:
+        return decode_any(data)
+    except JSON_ERRORS:
+        pass
+    text = data.decode("utf-8", "replace")
+    try:
+        return loads(text)
+    except (ValueError, RecursionError):
+        return text
