@@ -149,14 +149,14 @@ def test_any_value_in_any_field_of_a_messages_file_leaves_the_other_messages(
     assert broken == []
 
 
-@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
-def test_any_value_in_any_field_is_archived_as_it_is_read(tmp_path: Path, value: Any) -> None:
+@pytest.mark.parametrize(("turn", "value"), list(enumerate(VALUES.values())), ids=VALUES)
+def test_any_value_in_any_field_is_archived_as_it_is_read(tmp_path: Path, turn: int, value: Any) -> None:
     """Each broken session is one of many: a fault of one must not keep the others from being read."""
     root = tmp_path / "sessions"
     whole = small(root).document()
     written = []
     for number, place in enumerate(places(whole)):
-        if place != ("messages",):
+        if place != ("messages",) and number % 3 == turn % 3:
             session = Session(root, f"17960260{number:05d}_abcde").write()
             session.file.write_bytes(pretty(put(whole, place, value)))
             written.append((place, session))

@@ -11,8 +11,9 @@ Examples run in a home whose `~/.cline/data/sessions` holds the recordings, one 
   which they are told.
 - `<!-- example: SCENARIO[/SESSION] PLACE -->` before a ```json block: it is what the record holds at that place;
   fields may be left out.
-- `<!-- fields: NAME -->`, `<!-- values: NAME -->` and `<!-- view: NAME -->` before a table: its first column names
-  exactly these.
+- `<!-- fields: NAME -->`, `<!-- values: NAME -->`, `<!-- view: NAME -->` and `<!-- settings: FILE -->` before a table:
+  its first column names exactly these.
+- A ```toml block is a file of settings that can be loaded.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ import pytest
 import recordings
 from documents import DOCS, FORMAT, ROOT, Block, blocks, calls, each, tables
 
-from backstory import Archive, read_session
+from backstory import Archive, config, read_session
 from backstory.cli.main import VERBS, cli
 from backstory.schema import session, step
 from backstory.schema.document import record_json
@@ -327,6 +328,16 @@ def test_options_of_the_verbs_are_current() -> None:
     text = (DOCS / "cli.md").read_text("utf-8")
     assert generate_cli.verbs_in(text) == ["backstory", *VERBS]
     assert generate_cli.render(text) == text, "run: python docs/generate_cli.py"
+
+
+def test_settings_are_named_and_can_be_set(tmp_path: Path) -> None:
+    path = DOCS / "cli.md"
+    assert tables(path, "settings") == {config.FILE: list(config.Config.__struct_fields__)}
+    shown = [block.text for block in blocks(path) if block.language == "toml"]
+    assert shown
+    for text in shown:
+        (tmp_path / config.FILE).write_text(text, "utf-8")
+        assert config.load(tmp_path) != config.Config()
 
 
 def test_format_names_what_is_there() -> None:

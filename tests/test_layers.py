@@ -12,11 +12,12 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "backstory"
 MAY = {
     "errors": set(),
+    "config": {"errors"},
     "schema": {"errors"},
     "sources": {"errors", "schema"},
     "store": {"errors", "schema"},
     "capture": {"errors", "schema", "sources", "store"},
-    "archive": {"errors", "schema", "sources", "store", "capture"},
+    "archive": {"errors", "config", "schema", "sources", "store", "capture"},
     "demo": {"errors", "schema"},
     "cli": {"errors", "schema", "sources", "store", "capture", "archive", "demo"},
 }

@@ -156,7 +156,9 @@ def test_what_vanishes_between_looking_and_reading_is_named(tmp_path: Path, what
         (session.file if what == "messages" else session.manifest_file).unlink()
     reading = source.read(ref, {}, env=environment(tmp_path))
     assert {Path(left.path).parent for left in reading.skipped} == {session.folder}
-    assert len(reading.files) == (1 if what == "manifest" else 0)
+    rows = [row.id for file in reading.files for row in file.rows]
+    told = ["1796020000000_sound-0#0", "1796020000000_sound-1#0"]
+    assert rows == {"folder": [], "messages": ["manifest#prompt"], "manifest": told}[what]
 
 
 # --- One id in two places ----------------------------------------------------------------------------------

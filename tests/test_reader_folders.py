@@ -159,7 +159,9 @@ def test_an_unreadable_messages_file_is_named_and_keeps_what_was_read(as_somebod
 def test_an_unreadable_file_is_refused_by_name(as_somebody: Path) -> None:
     session = sound(as_somebody / "sessions")
     closed(session.file)
-    with pytest.raises(ReadError, match="permission denied"):
+    assert read(session.folder).session.fidelity.notes
+    session.manifest_file.unlink()
+    with pytest.raises(ReadError, match=f"{session.file.name}: permission denied"):
         read(session.folder)
 
 

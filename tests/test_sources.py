@@ -10,7 +10,7 @@ import pytest
 from growth import RECORDINGS
 
 from backstory.errors import InputError, UnknownSession
-from backstory.schema.reading import FileStat, KnownFile, SessionRef
+from backstory.schema.reading import FileStat, KnownFile, SessionRef, TailReading
 from backstory.schema.step import PAYLOADS
 from backstory.sources import REGISTRY, load
 from backstory.sources.base import Root, Source
@@ -26,6 +26,11 @@ def source(request: pytest.FixtureRequest) -> Source:
 def refs(source: Source) -> Iterator[SessionRef]:
     for folder in SAMPLES[source.name]:
         yield from source.look(Root(folder, "test")).sessions
+
+
+def remembered(stat: FileStat, tail: TailReading) -> KnownFile:
+    """What a store would give back of a file."""
+    return KnownFile(stat, tail.digests, tail.state, tail.state_at, tail.reader, tail.context)
 
 
 def test_every_agent_has_recordings() -> None:
@@ -68,7 +73,7 @@ def test_an_unchanged_session_gives_no_file(source: Source) -> None:
         for file in first.files:
             list(file.rows)
             tail = file.tail()
-            known[file.name] = KnownFile(file.stat, tail.digests, tail.state, tail.state_at, tail.reader)
+            known[file.name] = remembered(file.stat, tail)
         assert source.read(ref, known, env={}).files == []
 
 

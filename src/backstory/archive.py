@@ -35,7 +35,7 @@ def read_session(path: str | Path, *, agent: str = "cline", env: Mapping[str, st
     """
     source = load(agent)
     ref = source.locate(str(path), [])
-    reading = source.read(ref, {}, settled=True, env=os.environ if env is None else env)
+    reading = source.read(ref, {}, env=os.environ if env is None else env)
     placed, actors, turns, calls, spawns, parts = [], [], [], [], [], [reading.session.fidelity]
     fork = reading.session.copied_from
     copied = 0
@@ -54,8 +54,11 @@ def read_session(path: str | Path, *, agent: str = "cline", env: Mapping[str, st
             if tail.actor.type == "root" and fork is not None and (row.at or 0) < (fork.at or 0):
                 copied = max(copied, row.msg + 1)
     if not reading.files:
-        broken = [*(torn.path for torn in reading.torn), *(left.path for left in reading.skipped)]
-        raise ReadError(f"{broken[0] if broken else path}: no message of it could be read")
+        broken = [
+            *(f"{left.path}: {left.reason}" for left in reading.skipped),
+            *(f"{torn.path}: no message of it could be read" for torn in reading.torn),
+        ]
+        raise ReadError(broken[0] if broken else f"{path}: there is nothing to read in it")
     session = replace(reading.session, fidelity=merge_fidelity(parts), totals=Totals())
     if fork is not None:
         session = replace(session, copied_from=replace(fork, messages=copied))
@@ -141,7 +144,7 @@ class Archive:
         ref = source.locate(item, source.roots(self.env, [Path(folder) for folder in sessions_dirs]))
         forget.remember_again(self.connection, source.name, ref.id)
         report = SyncReport(seen=1)
-        read_one(self.connection, source, ref, report, env=self.env, settled=True)
+        read_one(self.connection, source, ref, report, env=self.env, now_ns=None)
         return report
 
     def sessions(

@@ -30,5 +30,5 @@ def load(folder: Path) -> Config:
         raise InputError(f"{path}: {error}. Mend it, or move it away.") from error
     minutes = values.get("idle_minutes", 30)
     if not isinstance(minutes, int) or isinstance(minutes, bool) or not 1 <= minutes <= 10_000:
-        raise InputError(f"{path}: idle_minutes has to be a whole number of minutes, 1 or more.")
+        raise InputError(f"{path}: idle_minutes has to be a whole number from 1 to 10,000.")
     return Config(minutes)

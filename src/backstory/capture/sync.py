@@ -14,8 +14,6 @@ from ..schema.reading import SessionRef, Skipped, Torn
 from ..sources.base import Listing, Source
 from ..store import known
 
-SETTLED_NS = 10 * 1_000_000_000
-"""A file that does not parse is salvaged when it has not changed for this long; before that Cline may be writing it."""
 ATTEMPTS = 5
 
 Progress = Callable[[int, int], None]
@@ -90,15 +88,16 @@ def read_one(
     report: SyncReport,
     *,
     env: Mapping[str, str],
-    now_ns: Callable[[], int] = time.time_ns,
-    settled: bool | None = None,
+    now_ns: Callable[[], int] | None = time.time_ns,
 ) -> None:
     """Read one session and write what changed. A fault in it is reported and leaves the others alone.
+
+    `now_ns` null takes every file for settled: one that does not parse is salvaged at once.
 
     Raises `ArchiveError` when the archive itself cannot be written: locked for too long, or the disk is full.
     """
     try:
-        _read_one(connection, source, ref, report, env, now_ns, settled)
+        _read_one(connection, source, ref, report, env, now_ns)
     except sqlite3.OperationalError as error:
         raise ArchiveError(
             f"the archive cannot be written: {error}. Nothing was lost; try again later."
@@ -114,16 +113,14 @@ def _read_one(
     ref: SessionRef,
     report: SyncReport,
     env: Mapping[str, str],
-    now_ns: Callable[[], int],
-    settled: bool | None,
+    now_ns: Callable[[], int] | None,
 ) -> None:
     # Loaded when something changed: a pass that finds nothing new does not wait for the writer.
     from ..store import draft, write
 
     for _ in range(ATTEMPTS):
         generation, files = known.files(connection, source.name, ref.id)
-        quiet = now_ns() - ref.changed_at >= SETTLED_NS if settled is None else settled
-        reading = source.read(ref, files, settled=quiet, env=env)
+        reading = source.read(ref, files, now_ns=now_ns() if now_ns else None, env=env)
         if not reading.files and generation is None and reading.session.manifest is None:
             # Nothing of it can be read yet, so there is nothing to keep.
             report.torn += reading.torn
@@ -153,8 +150,12 @@ def note_gone(
 ) -> int:
     """Mark what left the disk, in roots that could be read; take the mark off what came back."""
     roots = {str(listing.real) for listing in listings if listing.readable}
+    left_out = [Path(left.path) for listing in listings for left in listing.skipped]
+    closed = {path.name for path in left_out} | {path.parent.name for path in left_out}
     missing = [
-        key for key, entry in stored.items() if key not in refs and not entry.gone and entry.root in roots
+        key
+        for key, entry in stored.items()
+        if key not in refs and not entry.gone and entry.root in roots and key not in closed
     ]
     back = [key for key, entry in stored.items() if key in refs and entry.gone]
     if missing:

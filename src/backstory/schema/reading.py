@@ -24,6 +24,10 @@ class FileStat(Struct, frozen=True):
     inode: int
 
 
+SETTLED_NS = 10 * 1_000_000_000
+"""A file that does not parse is salvaged when it has not changed for this long; before that it may be being written."""
+
+
 class SessionRef(Struct, frozen=True):
     """A session on disk: its real folder and the marks of its files, by file name."""
 
@@ -52,7 +56,8 @@ class Skipped(Struct, frozen=True):
 class KnownFile(Struct, frozen=True):
     """What the store remembers of a file: its marks, a digest a message, and the reader's saved state.
 
-    `state` is the reader's own, taken before message `state_at`; rows before it need no second reading.
+    `state` is the reader's own, taken before message `state_at`; rows before it need no second reading, as long as
+    `context` is the same: a number that stands for everything outside the file that its rows depend on.
     """
 
     stat: FileStat
@@ -60,6 +65,7 @@ class KnownFile(Struct, frozen=True):
     state: bytes = b""
     state_at: int = 0
     reader: int = 0
+    context: int = 0
 
 
 class FileReading(Struct):
@@ -95,6 +101,7 @@ class TailReading(Struct):
     state_at: int
     fidelity: Fidelity
     reader: int
+    context: int
 
 
 class Torn(Struct, frozen=True):

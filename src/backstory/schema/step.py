@@ -78,7 +78,8 @@ class Read(Struct, frozen=True, gc=False):
 class Edit(Struct, frozen=True, gc=False):
     """One file changed. `added` and `removed` count lines of the intended change, applied or not.
 
-    `hunks` is the body of a patch as the model wrote it; `diff` is the snippet that Cline returned.
+    `hunks` is the body of a patch as the model wrote it; `diff` is the snippet that Cline returned, and `note` what
+    it said beside.
     """
 
     path: str
@@ -92,6 +93,7 @@ class Edit(Struct, frozen=True, gc=False):
     diff: str | None = None
     added: int = 0
     removed: int = 0
+    note: str | None = None
 
 
 class Other(Struct, frozen=True, gc=False):

@@ -87,10 +87,10 @@ class Source(Protocol):
         ref: SessionRef,
         known: Mapping[str, KnownFile],
         *,
-        settled: bool = True,
+        now_ns: int | None = None,
         env: Mapping[str, str],
     ) -> Reading:
-        """Read what changed. `settled` allows salvaging a file that does not parse."""
+        """Read what changed. A file that does not parse is salvaged when it is settled at `now_ns`, null: at once."""
         ...
 
     def sightings(self, env: Mapping[str, str], platform: str, listings: Sequence[Listing]) -> list[Sighting]:

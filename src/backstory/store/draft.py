@@ -48,42 +48,50 @@ def draft(connection: sqlite3.Connection, reading: Reading) -> list[FileDraft]:
     """Take the rows of a reading, compare them with what is stored, and pack what is new. Nothing is written."""
     drafts = []
     for file in reading.files:
-        stored = _stored(connection, reading, file)
-        drafts.append(_draft_file(connection, file, stored))
+        drafts.append(_draft_file(connection, file, _Stored(connection, reading, file)))
     return drafts
 
 
-def _stored(connection: sqlite3.Connection, reading: Reading, file: FileReading) -> dict[str, StoredStep]:
-    """The steps of a file that the reading may touch, by id."""
-    found = connection.execute(
-        "SELECT file.n FROM file JOIN session ON session.n = file.session"
-        " WHERE session.source = ? AND session.id = ? AND file.name = ?",
-        (reading.ref.source, reading.ref.id, file.name),
-    ).fetchone()
-    if found is None:
-        return {}
-    stored = {}
-    for values in connection.execute(
-        f"SELECT step.n, {SELECTED}, step.superseded, block, offset, size"
-        " FROM step LEFT JOIN turn ON turn.n = step.turn"
-        " WHERE step.file = ? AND (step.msg >= ? OR step.outcome = 'unknown')",
-        (found[0], file.since),
-    ):
-        columns = Columns(*values[1:21])
-        stored[columns.id] = StoredStep(values[0], columns, bool(values[21]), tuple(values[22:25]))
-    return stored
+class _Stored:
+    """The steps of a file that are stored: those that the reading may touch at once, earlier ones when asked for."""
+
+    def __init__(self, connection: sqlite3.Connection, reading: Reading, file: FileReading) -> None:
+        self.connection = connection
+        found = connection.execute(
+            "SELECT file.n FROM file JOIN session ON session.n = file.session"
+            " WHERE session.source = ? AND session.id = ? AND file.name = ?",
+            (reading.ref.source, reading.ref.id, file.name),
+        ).fetchone()
+        self.file = found[0] if found else None
+        self.since = file.since
+        self.by_id: dict[str, StoredStep] = {}
+        if self.file is not None:
+            self._load("step.msg >= ?", file.since)
+
+    def _load(self, condition: str, *values: object) -> None:
+        for row in self.connection.execute(
+            f"SELECT step.n, {SELECTED}, step.superseded, block, offset, step.size"
+            f" FROM step LEFT JOIN turn ON turn.n = step.turn WHERE step.file = ? AND {condition}",
+            (self.file, *values),
+        ):
+            columns = Columns(*row[1:21])
+            self.by_id[columns.id] = StoredStep(row[0], columns, bool(row[21]), tuple(row[22:25]))
+
+    def get(self, row: StepRow) -> StoredStep | None:
+        """The stored step of a row's id; a call from before `since` is looked up when its result comes."""
+        if self.file is not None and row.msg < self.since and row.id not in self.by_id:
+            self._load("step.msg = ? AND step.id = ?", row.msg, row.id)
+        return self.by_id.get(row.id)
 
 
-def _draft_file(
-    connection: sqlite3.Connection, file: FileReading, stored: dict[str, StoredStep]
-) -> FileDraft:
+def _draft_file(connection: sqlite3.Connection, file: FileReading, stored: _Stored) -> FileDraft:
     packer = blocks.Packer()
     reader = blocks.BlockReader(connection)
     drafts = FileDraft(file, None)  # type: ignore[arg-type]
     seen: set[str] = set()
     for row in file.rows:
         columns = rows.columns(row)
-        old = stored.get(columns.id)
+        old = stored.get(row)
         if old is None:
             drafts.inserts.append(_pack(packer, row, columns, rows.body(row)))
             continue
@@ -101,7 +109,7 @@ def _draft_file(
     if not file.add_only:
         drafts.left = [
             old
-            for step_id, old in stored.items()
+            for step_id, old in stored.by_id.items()
             if step_id not in seen and not old.superseded and old.columns.msg >= file.since
         ]
     packer.flush()
@@ -116,8 +124,9 @@ def _pack(packer: blocks.Packer, row: StepRow, columns: Columns, body: bytes) ->
 
 
 def _settled(old: Columns, new: Columns) -> Columns:
-    """A decision stays as it was first read; only a recorded denial is better knowledge."""
-    if old.decision in ("auto", "accepted") and new.decision_source != "denial":
+    """A decision stays as it was first read; only what is recorded is better knowledge: a denial, or an import."""
+    recorded = new.decision_source == "denial" or (new.decision == "n/a" and new.outcome != "unknown")
+    if old.decision in ("auto", "accepted") and not recorded:
         return replace(new, decision=old.decision, decision_source=old.decision_source)
     return new
 

@@ -50,14 +50,14 @@ def files(
     if found is None:
         return None, {}
     known = {}
-    for name, size, mtime_ns, inode, reader, digests, state, state_at in connection.execute(
-        "SELECT name, size, mtime_ns, inode, reader, digests, state, state_at FROM file"
+    for name, size, mtime_ns, inode, reader, digests, state, state_at, context in connection.execute(
+        "SELECT name, size, mtime_ns, inode, reader, digests, state, state_at, context FROM file"
         " LEFT JOIN file_state ON file_state.file = file.n WHERE session = ?",
         (found[0],),
     ):
         saved = zstandard.ZstdDecompressor().decompress(state) if state else b""
         known[name] = KnownFile(
-            FileStat(size, mtime_ns, inode), digests or b"", saved, state_at or 0, reader or 0
+            FileStat(size, mtime_ns, inode), digests or b"", saved, state_at or 0, reader or 0, context or 0
         )
     return int(found[1]), known
 

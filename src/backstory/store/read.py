@@ -44,7 +44,10 @@ class Filter(Struct, frozen=True):
         parts: list[str] = []
         values: list[object] = []
         for condition, value in (
-            ("? IN (lower(session.project), session.cwd)", _folder(self.project)),
+            (
+                "(session.project = ? COLLATE NOCASE OR rtrim(session.cwd, '/\\') = ?)",
+                self.project.rstrip("/\\") if self.project else None,
+            ),
             ("session.last_at >= ?", self.since),
             ("session.last_at < ?", self.until),
             ("session.surface = ?", self.surface),
@@ -52,17 +55,10 @@ class Filter(Struct, frozen=True):
         ):
             if value is not None:
                 parts.append(condition)
-                values.append(value)
+                values += [value] * condition.count("?")
         if self.failing:
             parts.append("session.failing > 0")
         return " AND ".join(parts) or "1", values
-
-
-def _folder(project: str | None) -> str | None:
-    """A project as it is compared: a path as it is, a name without regard to case."""
-    if project is None or "/" in project or "\\" in project:
-        return project
-    return project.lower()
 
 
 def _query(connection: sqlite3.Connection, sql: str, values: list[object]) -> Iterator[sqlite3.Row]:

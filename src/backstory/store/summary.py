@@ -17,6 +17,9 @@ from .derived import Fact, active_length, totals
 _json = msgspec.json.Encoder()
 _session = msgspec.json.Decoder(Session)
 
+MADE_UP = ("@", "./@")
+"""Ids of messages that have none: equal ones tell nothing of a copy."""
+
 _FACTS = (
     "SELECT step.id, file.actor, step.msg, step.sub, step.type, step.kind, step.subject, step.same, step.at,"
     " step.ended_at, step.outcome, step.decision, step.exit_code, step.added, step.removed, step.flags, step.n"
@@ -86,6 +89,8 @@ def update(connection: sqlite3.Connection, session: int) -> None:
     last = next((fact for fact in reversed(found) if fact.actor_id == ROOT), None)
     first = next((fact.id for fact in found if fact.actor_id == ROOT and fact.sub >= 0), None)
     first_id = first.rpartition("#")[0] if first is not None else None
+    if first_id is not None and first_id.startswith(MADE_UP):
+        first_id = None
     began = min((fact.at for fact in found if fact.at is not None), default=None)
     ended = max((fact.ended_at or fact.at or 0 for fact in found), default=0) or None
     connection.execute(

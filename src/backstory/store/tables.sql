@@ -84,6 +84,7 @@ CREATE TABLE file (
 CREATE TABLE file_state (
     file     INTEGER PRIMARY KEY REFERENCES file (n),
     state_at INTEGER NOT NULL,
+    context  INTEGER NOT NULL,
     digests  BLOB NOT NULL,
     state    BLOB NOT NULL,
     task     TEXT,

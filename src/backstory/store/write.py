@@ -26,6 +26,19 @@ _REWRITE = (
 )
 
 
+_NEW_TURN = (
+    "UPDATE SET msg = excluded.msg, mode = excluded.mode, at = excluded.at, quiet = excluded.quiet,"
+    " first_reply_at = excluded.first_reply_at, superseded = 0"
+)
+_KEEP_TURN = "UPDATE SET first_reply_at = coalesce(first_reply_at, excluded.first_reply_at)"
+_NEW_CALL = (
+    "UPDATE SET msg = excluded.msg, at = excluded.at, turn = excluded.turn, route = excluded.route,"
+    " model = excluded.model, fresh = excluded.fresh, cache_read = excluded.cache_read,"
+    " cache_write = excluded.cache_write, output = excluded.output, nano = excluded.nano,"
+    " flags = excluded.flags, superseded = 0"
+)
+
+
 class Moved(Exception):
     """Another writer changed the session since it was looked up; it has to be read again."""
 
@@ -145,8 +158,8 @@ def _file_row(connection: sqlite3.Connection, session: int, one: FileDraft) -> i
     ).fetchone()
     state = zstandard.ZstdCompressor(level=1).compress(tail.state)
     connection.execute(
-        "INSERT OR REPLACE INTO file_state VALUES (?, ?, ?, ?, ?, ?)",
-        (file, tail.state_at, tail.digests, state, actor.task, _json.encode(tail.fidelity)),
+        "INSERT OR REPLACE INTO file_state VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (file, tail.state_at, tail.context, tail.digests, state, actor.task, _json.encode(tail.fidelity)),
     )
     return int(file)
 
@@ -159,8 +172,7 @@ def _turns(connection: sqlite3.Connection, file: int, one: FileDraft) -> dict[st
         )
     connection.executemany(
         "INSERT INTO turn (file, id, msg, mode, at, first_reply_at, quiet) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (file, id) DO UPDATE SET msg = excluded.msg, mode = excluded.mode, at = excluded.at,"
-        " first_reply_at = excluded.first_reply_at, quiet = excluded.quiet, superseded = 0",
+        " ON CONFLICT (file, id) DO " + (_KEEP_TURN if one.reading.add_only else _NEW_TURN),
         [
             (file, turn.id, turn.msg, turn.mode, turn.at, turn.first_reply_at, turn.quiet)
             for turn in one.tail.turns
@@ -189,10 +201,7 @@ def _calls(connection: sqlite3.Connection, file: int, one: FileDraft) -> None:
     connection.executemany(
         "INSERT INTO call (file, key, message_id, msg, at, turn, route, model, fresh, cache_read, cache_write,"
         " output, nano, flags) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (file, key) DO UPDATE SET msg = excluded.msg, at = excluded.at, turn = excluded.turn,"
-        " route = excluded.route, model = excluded.model, fresh = excluded.fresh,"
-        " cache_read = excluded.cache_read, cache_write = excluded.cache_write, output = excluded.output,"
-        " nano = excluded.nano, flags = excluded.flags, superseded = 0",
+        " ON CONFLICT (file, key) DO " + ("NOTHING" if one.reading.add_only else _NEW_CALL),
         [
             (
                 file,

@@ -23,6 +23,7 @@ MAX_BYTES = 1 << 30
 
 BOM = b"\xef\xbb\xbf"
 _space = re.compile(r"[ \t\r\n]*")
+_structure = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _decoder = json.JSONDecoder(strict=False)
 
 
@@ -108,9 +109,10 @@ def _scan(data: bytes) -> Split:
                 at = _scan_messages(data, text, at, found.raws)
                 listed = True
             else:
-                value, at = _decoder.raw_decode(text, at)
+                end = _end(text, at)
                 if isinstance(key, str) and key != "system_prompt":
-                    found.head[key] = wire.clean(value)
+                    found.head[key] = wire.any_value(data[at:end])
+                at = end
             at = _skip(text, at)
             if text[at : at + 1] == ",":
                 at = _skip(text, at + 1)
@@ -127,7 +129,7 @@ def _scan_messages(data: bytes, text: str, at: int, raws: list[Raw]) -> int:
     """Collect the elements of the array that opens at `at`; returns the offset after its end."""
     at = _skip(text, at + 1)
     while text[at : at + 1] != "]":
-        _, end = _decoder.raw_decode(text, at)
+        end = _end(text, at)
         raws.append(Raw(data[at:end]))
         at = _skip(text, end)
         if text[at : at + 1] == ",":
@@ -135,6 +137,22 @@ def _scan_messages(data: bytes, text: str, at: int, raws: list[Raw]) -> int:
         elif text[at : at + 1] != "]":
             raise ValueError(f"no end of the array at {at}")
     return at + 1
+
+
+def _end(text: str, at: int) -> int:
+    """Where the value that begins at `at` ends; also of one that is nested too deeply to be decoded."""
+    try:
+        return _decoder.raw_decode(text, at)[1]
+    except RecursionError:
+        depth = 0
+        for match in _structure.finditer(text, at):
+            if match[0] in "[{":
+                depth += 1
+            elif match[0] in "]}":
+                depth -= 1
+                if depth == 0:
+                    return match.end()
+        raise ValueError(f"no end of the value at {at}") from None
 
 
 def _skip(text: str, at: int) -> int:

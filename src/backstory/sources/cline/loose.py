@@ -21,6 +21,8 @@ def loose_message(raw: bytes, state: State, file: str, index: int) -> wire.Wire:
         value = wire.loads(raw.decode("utf-8", "replace"), refused)
     except (ValueError, RecursionError):
         value = None
+    if wire.is_deep(value):
+        value = None
     for entry in refused:
         state.refuse(file, where, entry)
     if not isinstance(value, dict):

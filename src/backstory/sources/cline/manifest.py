@@ -29,6 +29,8 @@ def session(
     chat = cwd is not None and paths.is_chat_workspace(cwd, data_dir)
     git = _dict(meta.get("git"))
     typed = prompt.read(_text(manifest.get("prompt")) or "", None)
+    if typed.runtime is not None:
+        typed = prompt.Typed("")
     return Session(
         id=session_id,
         agent=Agent("cline", _text(origin.get("version")), _int(manifest.get("version"))),

@@ -69,6 +69,8 @@ def _command(text: str) -> str | None:
     if slash is None or end + 1 > len(text) - len(close):
         return None
     content = text[end + 1 : -len(close)].strip()
+    if close in content:
+        return None
     if slash[1] == "team" and content.startswith(TEAM_PREFIX):
         content = content[len(TEAM_PREFIX) :].strip()
     return f"/{slash[1]} {content}".rstrip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import blake2b
+from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -12,12 +13,18 @@ from ...schema.reading import KnownFile, TailReading
 from ...schema.session import Actor, ActorType, Fidelity, Salvage
 from ...schema.step import ROOT, Message, StepRow
 from . import state as states
+from . import wire
 from .files import Split
 from .state import State
 from .steps import Context, Translator
+from .times import epoch_ms
 from .toolsteps import BLOCK
 
 DIGEST = 16
+UNKNOWN = 0
+"""The context of a session whose manifest cannot be read now: what was read before stays as it is."""
+PEEKED = 100
+_time = msgspec.json.Decoder(msgspec.defstruct("Time", [("ts", Any, None)]))
 _role = msgspec.json.Decoder(msgspec.defstruct("Role", [("role", str)]))
 
 
@@ -37,6 +44,7 @@ class FileReader:
         known: KnownFile | None,
         *,
         version: int,
+        outside: int,
         importing: bool,
         manifest_prompt: tuple[str, str | None] | None = None,
     ) -> None:
@@ -44,7 +52,9 @@ class FileReader:
         self.split = split
         self.size = size
         self.version = version
-        self.known = known if known is not None and known.reader == version else None
+        self.outside = outside
+        usable = known is not None and known.reader == version and outside in (known.context, UNKNOWN)
+        self.known = known if usable else None
         self.manifest_prompt = manifest_prompt
         self.digests = digests(split.raws)
         self.state = State(importing=importing)
@@ -53,7 +63,8 @@ class FileReader:
         self.add_only = not split.whole
         self.saved = states.save(self.state)
         self.saved_at = self.since
-        self.translator = Translator(context, self.state)
+        first_at = self._first_time() if self.since == 0 else None
+        self.translator = Translator(context, self.state, first_at or context.started_at)
 
     def _resume(self) -> None:
         """Go on at the saved state when everything before it is unchanged."""
@@ -93,6 +104,7 @@ class FileReader:
             state_at=self.saved_at if longer or kept is None else kept.state_at,
             fidelity=self._fidelity(),
             reader=self.version,
+            context=self.outside,
         )
 
     def _last_reply(self) -> int:
@@ -104,6 +116,17 @@ class FileReader:
             except (msgspec.DecodeError, UnicodeError, RecursionError):
                 continue
         return self.since
+
+    def _first_time(self) -> int | None:
+        """The first plausible time of the file, for messages before it that have none."""
+        for raw in self.split.raws[:PEEKED]:
+            try:
+                at = epoch_ms(_time.decode(raw).ts)  # type: ignore[attr-defined]
+            except wire.JSON_ERRORS:
+                continue
+            if at is not None:
+                return at
+        return None
 
     def _prompt_of_manifest(self, text: str, mode: str | None) -> StepRow:
         self.translator.begin_turn("manifest", mode, self.context.started_at)

@@ -85,12 +85,10 @@ def read(content: Raw, is_error: bool) -> CallResult:
 
 def _parsed(text: str) -> Any:
     """A plain result, parsed where the whole of it is a JSON object or array."""
-    if text[:1] not in "{[" or not text:
+    if not text or text[0] not in "{[":
         return text
-    try:
-        return wire.decode_any(text)
-    except wire.JSON_ERRORS:
-        return text
+    value = wire.any_value(text.encode("utf-8", "surrogatepass"))
+    return value if isinstance(value, dict | list) else text
 
 
 def _item(item: wire.Item) -> ItemResult:
@@ -253,3 +251,11 @@ def decoded_size(data: str) -> int:
 
 def outcome(item: ItemResult) -> Outcome:
     return "ok" if item.ok else "failed"
+
+
+def patch_note(result: Any, paths: list[str]) -> str | None:
+    """What Cline says of a patch beside the list of its files, such as hunks that were applied with fuzz."""
+    if not isinstance(result, str):
+        return None
+    lines = [line for line in result.split("\n")[1:] if line.strip()]
+    return "\n".join(line for line in lines if not line.startswith(tuple(paths))) or None

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from ...errors import ReadError, TornFile
-from ...schema.reading import FileReading, FileStat, KnownFile, Reading, SessionRef, Skipped, Torn
+from ...schema.reading import SETTLED_NS, FileReading, FileStat, KnownFile, Reading, SessionRef, Skipped, Torn
 from ...schema.session import CopiedFrom, Refused
 from . import manifest as manifests
 from . import paths
 from .approval import Policy, load_settings
 from .files import Split, file_stat, read_bytes, read_json, salvage, split
-from .reader import FileReader
+from .reader import UNKNOWN, FileReader
 from .source import COMPACTION, MESSAGES
 from .steps import Context
 from .times import epoch_ms
@@ -34,16 +35,17 @@ class SessionReader:
         ref: SessionRef,
         known: Mapping[str, KnownFile],
         *,
-        settled: bool,
+        now_ns: int | None,
         env: Mapping[str, str],
         reader: int,
     ) -> None:
         self.ref = ref
         self.known = known
-        self.settled = settled
+        self.now_ns = now_ns
         self.env = env
         self.version = reader
         self.manifest: dict[str, Any] | None = None
+        self.outside = UNKNOWN
         self.reading = Reading(ref, manifests.session(ref.id, None))
 
     def read(self) -> Reading:
@@ -53,9 +55,20 @@ class SessionReader:
         lead = self.ref.lead or f"{self.ref.id}{MESSAGES}"
         children = sorted(name for name in self.ref.files if name.endswith(MESSAGES) and name != lead)
         policy = Policy(self.reading.session.surface, self._auto_approved(), load_settings(self.env))
+        self.outside = self._context()
         for name in (lead, *children):
             self._file(name, policy)
         return self.reading
+
+    def _context(self) -> int:
+        """A number for what the rows take from the manifest: when it changes, they have to be read again."""
+        if self.manifest is None:
+            return UNKNOWN
+        session = self.reading.session
+        tool = session.imported.tool if session.imported else None
+        parts = (session.cwd, session.surface, session.imported is not None, tool, session.started_at)
+        text = repr((*parts, self._auto_approved())).encode("utf-8", "replace")
+        return int.from_bytes(blake2b(text, digest_size=7).digest()) + 1
 
     def _auto_approved(self) -> Any:
         metadata = (self.manifest or {}).get("metadata")
@@ -100,7 +113,10 @@ class SessionReader:
         """Add one messages file to the reading, unless it is as it was."""
         before = self.known.get(name)
         path, marks, notes = self._where(name)
-        if before is not None and before.reader == self.version and before.stat == marks:
+        same = (
+            before is not None and before.reader == self.version and self.outside in (before.context, UNKNOWN)
+        )
+        if before is not None and same and before.stat == marks:
             return
         if before is not None and before.digests and marks == ABSENT:
             return
@@ -126,6 +142,7 @@ class SessionReader:
             marks.size,
             before,
             version=self.version,
+            outside=self.outside,
             importing=imported is not None,
             manifest_prompt=prompt,
         )
@@ -168,7 +185,8 @@ class SessionReader:
         try:
             return split(data, name), marks
         except TornFile:
-            saved = salvage(data) if self.settled else None
+            settled = self.now_ns is None or self.now_ns - marks.mtime_ns >= SETTLED_NS
+            saved = salvage(data) if settled else None
             count = len(saved.raws) if saved is not None and saved.raws else None
             self.reading.torn.append(Torn(name, str(path), len(data), count))
             return (saved, marks) if saved is not None and count else None

@@ -18,6 +18,7 @@ READER = 1
 
 MESSAGES = ".messages.json"
 COMPACTION = ".compaction.json"
+NO_TEXT = "its name is no UTF-8"
 _token = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _updated = re.compile(rb'"updated_at"\s*:\s*"([^"]{10,40})"')
 
@@ -70,6 +71,9 @@ class ClineSource:
             folder = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
             if folder in seen:
                 return
+            if not _is_text(folder):
+                skipped.append(Skipped(os.fsencode(entry.path).decode("utf-8", "replace"), NO_TEXT))
+                return
             seen.add(folder)
             ref = self._ref(folder, Path(folder).name, root, skipped)
         except OSError as error:
@@ -84,19 +88,18 @@ class ClineSource:
         with os.scandir(folder) as entries:
             for entry in entries:
                 name = entry.name
-                wanted = name.endswith(MESSAGES) or name in (
+                wanted = (name.endswith(MESSAGES) and name != MESSAGES) or name in (
                     f"{session_id}.json",
                     f"{session_id}{COMPACTION}",
                 )
                 if not wanted:
                     continue
-                if entry.is_symlink() and not _inside(entry.path, folder):
-                    skipped.append(Skipped(entry.path, "a link that leads out of the session folder"))
+                if not _is_text(name):
+                    skipped.append(Skipped(os.fsencode(entry.path).decode("utf-8", "replace"), NO_TEXT))
                     continue
-                if entry.is_file():
-                    files[name] = _marks(entry.stat())
-                else:
-                    skipped.append(Skipped(entry.path, "not a regular file"))
+                reason = _take(entry, folder, files)
+                if reason is not None:
+                    skipped.append(Skipped(entry.path, reason))
         if f"{session_id}.json" not in files and f"{session_id}{MESSAGES}" not in files:
             return None
         return SessionRef(self.name, session_id, root, Path(folder), files)
@@ -113,8 +116,11 @@ class ClineSource:
         return max(refs, key=lambda ref: (self._updated_at(ref), ref.changed_at, str(ref.folder)))
 
     def _updated_at(self, ref: SessionRef) -> int:
+        name = f"{ref.id}{MESSAGES}"
+        if name not in ref.files:
+            return 0
         try:
-            with (ref.folder / f"{ref.id}{MESSAGES}").open("rb") as file:
+            with (ref.folder / name).open("rb") as file:
                 found = _updated.search(file.read(512))
         except OSError:
             return 0
@@ -122,9 +128,13 @@ class ClineSource:
 
     def locate(self, item: str, roots: Sequence[Root]) -> SessionRef:
         """The session that a person named by id, folder or file."""
-        path = Path(item).expanduser()
-        if os.sep in item or "/" in item or path.exists():
-            return self._locate_path(path, item)
+        try:
+            path = Path(item).expanduser()
+            if os.sep in item or "/" in item or path.exists():
+                return self._locate_path(path, item)
+        except (OSError, RuntimeError, ValueError) as error:
+            reason = (error.strerror or "") if isinstance(error, OSError) else str(error)
+            raise InputError(f"{item[:200]}: {(reason or 'cannot be used').lower().rstrip('.')}.") from error
         if not _token.fullmatch(item):
             raise InputError(f'"{item}" is no session id. Give an id, a session folder or a messages file.')
         for root in roots:
@@ -166,14 +176,14 @@ class ClineSource:
         ref: SessionRef,
         known: Mapping[str, KnownFile],
         *,
-        settled: bool = True,
+        now_ns: int | None = None,
         env: Mapping[str, str],
     ) -> Reading:
         """Read what changed of a session. What does not parse is reported as torn, and salvaged when settled."""
         # The reader is loaded when a session is read: a pass that finds nothing new does not wait for it.
         from .session import SessionReader
 
-        return SessionReader(ref, known, settled=settled, env=env, reader=READER).read()
+        return SessionReader(ref, known, now_ns=now_ns, env=env, reader=READER).read()
 
     def sightings(self, env: Mapping[str, str], platform: str, listings: Sequence[Listing]) -> list[Sighting]:
         """Whether Cline is installed, and which folders were looked at by which rule."""
@@ -192,6 +202,28 @@ def _by_short_id(root: Path, short: str) -> Path | None:
 def _marks(entry: os.stat_result) -> FileStat:
     """The marks of a file by which a change is seen."""
     return FileStat(entry.st_size, entry.st_mtime_ns, entry.st_ino)
+
+
+def _take(entry: os.DirEntry[str], folder: str, files: dict[str, FileStat]) -> str | None:
+    """Note a file of a session folder; returns why it was left out, if it was."""
+    try:
+        if entry.is_symlink() and not _inside(entry.path, folder):
+            return "a link that leads out of the session folder"
+        if not entry.is_file():
+            return "not a regular file"
+        files[entry.name] = _marks(entry.stat())
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    return None
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be written down: others come from the system with half characters in them."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _inside(path: str, folder: str) -> bool:

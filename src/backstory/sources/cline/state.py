@@ -36,7 +36,7 @@ class State(Struct):
     msg: int = 0
     seen: set[str] = field(default_factory=set)
     repeats: dict[str, int] = field(default_factory=dict)
-    pending: dict[str, Pending] = field(default_factory=dict)
+    pending: dict[str, list[Pending]] = field(default_factory=dict)
     turn: TurnRow | None = None
     last_at: int | None = None
     importing: bool = False
@@ -60,6 +60,22 @@ class State(Struct):
         self.repeats[key] = count
         self.seen.add(candidate)
         return candidate
+
+    def wait(self, call_id: str, call: Pending) -> None:
+        """Note a call whose result has not come."""
+        self.pending.setdefault(call_id, []).append(call)
+
+    def answered(self, call_id: str) -> Pending | None:
+        """The call that a result belongs to: of several with this id the nearest message's, and there the first."""
+        waiting = self.pending.get(call_id)
+        if not waiting:
+            return None
+        nearest = waiting[-1].msg
+        place = next(index for index, call in enumerate(waiting) if call.msg == nearest)
+        call = waiting.pop(place)
+        if not waiting:
+            del self.pending[call_id]
+        return call
 
     def count(self, kind: str) -> None:
         """Count a kind of content that Backstory does not know."""

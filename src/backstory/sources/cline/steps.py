@@ -47,16 +47,19 @@ class Context(Struct, frozen=True):
 class Translator:
     """Reads one conversation. `turns` and `calls` collect what the messages read so far have given."""
 
-    def __init__(self, context: Context, state: State) -> None:
+    def __init__(self, context: Context, state: State, first_at: int | None) -> None:
         self.context = context
+        self.first_at = first_at
         self.state = state
         self.turns: dict[str, TurnRow] = {}
         self.calls: list[CallRow] = []
+        self._opened: tuple[Any] | None = None
         self.tools = ToolSteps(context.qualify, context.cwd, context.policy, state)
 
     def message(self, raw: Raw) -> Iterator[StepRow]:
         """The steps of the next message, and of earlier calls whose results it brings."""
         index = self.state.msg
+        self._opened = None
         try:
             message = wire.decode_wire(raw)
         except wire.JSON_ERRORS:
@@ -75,9 +78,10 @@ class Translator:
 
     def unfinished(self, since: int) -> Iterator[StepRow]:
         """The calls from message `since` on whose results have not come."""
-        for pending in self.state.pending.values():
-            if pending.msg >= since:
-                yield from self.tools.finish(pending, None, None, None)
+        for waiting in self.state.pending.values():
+            for pending in waiting:
+                if pending.msg >= since:
+                    yield from self.tools.finish(pending, None, None, None)
 
     def _time(self, message: wire.Wire) -> tuple[int | None, bool]:
         """The message's time, or the nearest before it; true where it had to be inferred."""
@@ -87,7 +91,7 @@ class Translator:
             return at, False
         if message.ts is not None:
             self.state.refuse(self.context.file, f"/messages/{self.state.msg}/ts", str(message.ts))
-        return self.state.last_at or self.context.started_at, True
+        return self.state.last_at or self.first_at, True
 
     def _row(self, key: str, block: int, at: int | None, payload: Message | Other, *flags: str) -> StepRow:
         turn = self.state.turn
@@ -271,13 +275,10 @@ class Translator:
             invalid=invalid.get(block.id) if block.id else None,
             flags=flags,
         )
-        earlier = self.state.pending.pop(raw_id, None)
-        if earlier is not None:
-            self.state.pending[f"{raw_id}\n{earlier.id}"] = earlier
-        self.state.pending[raw_id] = pending
+        self.state.wait(raw_id, pending)
 
     def _result(self, block: wire.Block, number: int, at: int | None) -> Iterator[StepRow]:
-        pending = self.state.pending.pop(block.tool_use_id or "", None)
+        pending = self.state.answered(block.tool_use_id or "")
         if pending is not None:
             yield from self.tools.finish(pending, block, at, number)
         else:
@@ -293,16 +294,21 @@ class Translator:
             if isinstance(entry, dict):
                 yield self.tools.activity(entry, key, number, at, flags)
 
+    def _blocks_of(self, raw: Raw) -> Any:
+        """The content of a message as it was written; decoded once for all of its blocks."""
+        if self._opened is None:
+            whole = wire.any_value(bytes(raw))
+            self._opened = (whole.get("content") if isinstance(whole, dict) else whole,)
+        return self._opened[0]
+
     def _unknown(
         self, raw: Raw, key: str, number: int, block: wire.Block, at: int | None, flags: tuple[str, ...]
     ) -> StepRow:
         name = f"block:{block.type}"
         if block.type not in KNOWN_RAW:
             self.state.count(name)
-        whole = wire.any_value(bytes(raw))
-        content = whole.get("content") if isinstance(whole, dict) else whole
-        if isinstance(content, list) and number < len(content):
-            content = content[number]
+        blocks = self._blocks_of(raw)
+        content = blocks[number] if isinstance(blocks, list) and number < len(blocks) else blocks
         return self._row(key, number, at, Other(name, results.count_images(content)), *flags)
 
 

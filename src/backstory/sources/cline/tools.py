@@ -12,6 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from . import wire
+
 QUERY_LIMIT = 200
 """Characters of a command that Cline echoes, counted in UTF-16 units as JavaScript does."""
 
@@ -217,7 +219,7 @@ def _json_list(text: str) -> list[Any] | None:
     if not text.lstrip().startswith("["):
         return None
     try:
-        value = json.loads(text)
+        value = wire.loads(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, list) and value else None

@@ -181,6 +181,9 @@ class ToolSteps:
                 status = "reference_only"
             elif out.truncated:
                 status = "truncated"
+            if found.error is None and out.exit_code:
+                # Without an error of its own, the first line says what happened.
+                found = replace(found, error=f"Command exited with code {out.exit_code}", kind="exit_code")
             if out.background_left:
                 flags = (*flags, "background_left")
             payload = Command(command, self.cwd, out.stdout, out.exit_code, out.output_ref)
@@ -252,8 +255,10 @@ class ToolSteps:
         if not isinstance(text, str):
             return []
         found = _single(result)
+        sections = patch.sections(text)
+        note = results.patch_note(found.result, [section.path for section in sections]) if found else None
         made = []
-        for section in patch.sections(text):
+        for section in sections:
             full = section.operation == "create"
             edit = Edit(
                 section.path,
@@ -264,6 +269,7 @@ class ToolSteps:
                 move_to=section.move_to,
                 added=section.added,
                 removed=section.removed,
+                note=note,
             )
             made.append(Made(edit, found))
         return made

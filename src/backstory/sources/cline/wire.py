@@ -76,14 +76,21 @@ JSON_ERRORS = (msgspec.DecodeError, UnicodeError, RecursionError, ValueError)
 """What decoding may raise on bad input; msgspec's validation errors are among them."""
 
 
+MAX_DEPTH = 60
+"""Levels of nesting up to which a value is kept as a value; a deeper one is kept as text."""
+
+
 def decode_document(data: bytes) -> Document:
     """A messages file, strictly. Raises one of `JSON_ERRORS`."""
     return _document.decode(data)
 
 
 def decode_wire(raw: Raw | bytes) -> Wire:
-    """One message, strictly. Raises one of `JSON_ERRORS`."""
-    return _wire.decode(raw)
+    """One message, strictly. Raises one of `JSON_ERRORS`, also where a value in it is nested too deeply."""
+    message = _wire.decode(raw)
+    if is_deep([message.ts, message.metadata, message.metrics, message.modelInfo]):
+        raise RecursionError("nested too deeply")
+    return message
 
 
 def decode_items(raw: Raw) -> list[Item] | None:
@@ -92,7 +99,10 @@ def decode_items(raw: Raw) -> list[Item] | None:
         items = _items.decode(raw)
     except JSON_ERRORS:
         return None
-    return items if all(item.query is not None for item in items) else None
+    for item in items:
+        if is_deep(item.result):
+            item.result = encode(item.result).decode()
+    return items if all(item.query is not None and item.success is not None for item in items) else None
 
 
 def decode_any(raw: Raw | bytes | str) -> Any:
@@ -130,14 +140,28 @@ def loads(text: str, refused: list[str] | None = None) -> Any:
     return clean(json.loads(text, strict=False), refused)
 
 
+def is_deep(value: Any) -> bool:
+    """Whether a value is nested so deeply that walking through it could end in a recursion error."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(MAX_DEPTH):
+        if not level:
+            return False
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+    return bool(level)
+
+
 def any_value(data: bytes) -> Any:
-    """JSON bytes as a value, as strictly as they allow; what is no JSON at all is its own text."""
+    """JSON bytes as a value, as strictly as they allow; what is no JSON, or nested too deeply, is its own text."""
     try:
-        return decode_any(data)
+        value = decode_any(data)
     except JSON_ERRORS:
-        pass
-    text = data.decode("utf-8", "replace")
-    try:
-        return loads(text)
-    except (ValueError, RecursionError):
-        return text
+        try:
+            value = loads(data.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return clean(data.decode("utf-8", "replace"))
+    return data.decode("utf-8", "replace") if is_deep(value) else value
