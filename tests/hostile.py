@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 from collections.abc import Iterator
@@ -76,7 +75,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def put(value: Any, place: tuple[Any, ...], new: Any) -> Any:
     """A copy with another value at a place."""
-    changed = copy.deepcopy(value)
+    changed = json.loads(json.dumps(value))
     inner = changed
     for key in place[:-1]:
         inner = inner[key]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sessions import Object, Session, messages, text, wrapped
 
 from backstory.schema.record import Record
@@ -88,6 +91,54 @@ DISPLAYED = {
 @pytest.mark.parametrize(("raw", "shown"), DISPLAYED.values(), ids=DISPLAYED)
 def test_shows_what_clines_formatter_shows(raw: str, shown: str) -> None:
     assert prompt.display(raw) == shown
+
+
+def reference(raw: str) -> str:
+    """Cline's algorithm word for word, with the regular expressions that only short texts can afford."""
+    whole = re.fullmatch(
+        r'<user_command\s[^>]*?\bslash="([^"]*)"[^>]*>((?:(?!</user_command>).)*)</user_command>',
+        raw.strip(),
+        re.S,
+    )
+    if whole:
+        name, content = whole[1], whole[2].strip()
+        if name == "team":
+            content = content.removeprefix(prompt.TEAM_PREFIX).strip()
+        return f"/{name} {content}".rstrip()
+    shown = raw
+    for tag in ("user_input", "user_command"):
+        shown, found = re.subn(rf"<{tag}(?:\s[^>]*)?>(.*?)</{tag}>", r"\1", shown.strip(), flags=re.S)
+        if not found:
+            shown = re.sub(rf"<{tag}(?:\s[^>]*)?>", "", shown)
+    return re.sub(r"<mode_notice(?:\s[^>]*)?>.*?</mode_notice>", "", shown, flags=re.S).strip()
+
+
+PIECES = [
+    *(
+        f"<{tag}{more}>"
+        for tag in ("user_input", "user_command", "mode_notice")
+        for more in ("", ' a="b"', "s", "\n")
+    ),
+    *(f"</{tag}>" for tag in ("user_input", "user_command", "mode_notice", "user_inputs")),
+    '<user_command slash="team">',
+    '<user_command x="y" slash="greet" z>',
+    "<user_input",
+    "<user_command slash=",
+    f"{prompt.TEAM_PREFIX} port it",
+    "text",
+    " ",
+    "\n",
+    ">",
+    "<",
+    "\\1",
+]
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=9))
+def test_any_mixture_of_tags_is_shown_as_clines_formatter_shows_it(pieces: list[str]) -> None:
+    raw = "".join(pieces)
+    assert prompt.display(raw) == reference(raw)
 
 
 def test_the_text_blocks_of_a_message_are_one_prompt(tmp_path: Path) -> None:

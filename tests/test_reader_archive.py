@@ -166,7 +166,7 @@ def test_a_childs_file_that_stays_cut_is_salvaged_while_the_lead_goes_on(tmp_pat
     put(session.file, session.data(), RECENT)
     with archive(tmp_path) as kept:
         report = kept.sync([session.root])
-        assert [(torn.name, torn.salvaged) for torn in report.torn] == [(child.name, 4)]
+        assert [(torn.name, torn.salvaged) for torn in report.torn] == [(child.name, 3)]
         assert any(step.actor_id != "root" for step in kept.record(session.session_id).steps)
 
 
