@@ -88,8 +88,11 @@ def decode_document(data: bytes) -> Document:
 def decode_wire(raw: Raw | bytes) -> Wire:
     """One message, strictly. Raises one of `JSON_ERRORS`, also where a value in it is nested too deeply."""
     message = _wire.decode(raw)
-    if is_deep([message.ts, message.metadata, message.metrics, message.modelInfo]):
-        raise RecursionError("nested too deeply")
+    for value in (message.metadata, message.metrics, message.modelInfo, message.ts):
+        if type(value) is dict and not any(type(inner) in (dict, list) for inner in value.values()):
+            continue
+        if is_deep(value):
+            raise RecursionError("nested too deeply")
     return message
 
 
@@ -100,7 +103,7 @@ def decode_items(raw: Raw) -> list[Item] | None:
     except JSON_ERRORS:
         return None
     for item in items:
-        if is_deep(item.result):
+        if type(item.result) is not str and is_deep(item.result):
             item.result = encode(item.result).decode()
     return items if all(item.query is not None and item.success is not None for item in items) else None
 
@@ -164,4 +167,6 @@ def any_value(data: bytes) -> Any:
             value = loads(data.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             return clean(data.decode("utf-8", "replace"))
-    return data.decode("utf-8", "replace") if is_deep(value) else value
+    if data.count(b"[") + data.count(b"{") > MAX_DEPTH and is_deep(value):
+        return data.decode("utf-8", "replace")
+    return value
