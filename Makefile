@@ -23,7 +23,7 @@ check: .venv/.dev
 	@$(BIN)/mypy
 
 bench: .venv/.dev
-	@$(BIN)/python bench/run.py
+	@$(BIN)/python bench/run.py --peers
 
 clean:
 	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from hostile import JSON, SLOW, VALUES, by_message, document, places, put, small
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sessions import (
+    ID,
     Conversation,
     Session,
     archive,
@@ -282,6 +284,25 @@ def test_random_messages_never_crash(tmp_path_factory: pytest.TempPathFactory, m
     document(record)
     assert record.steps[-1].id.startswith("msg_00000000") or messages
     assert "Still here" in json.dumps(document(record)["steps"])
+
+
+@settings(SLOW, max_examples=200)
+@given(seed=st.integers(0, 1_000_000))
+def test_rotten_bytes_never_crash(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    """Bytes changed, lost, doubled and inserted, as by a failing disk or a careless script."""
+    session = small(tmp_path_factory.mktemp("rotten")).write()
+    rng = random.Random(seed)
+    for path in (session.file, session.manifest_file):
+        data = bytearray(path.read_bytes())
+        for _ in range(rng.randrange(4)):
+            at = rng.randrange(len(data))
+            more = data[rng.randrange(len(data)) :][: rng.randrange(80)]
+            data[at : at + rng.randrange(40)] = rng.choice([bytes([rng.randrange(256)]), b"", more])
+        path.write_bytes(data)
+    try:
+        document(read(session.folder))
+    except (ReadError, InputError) as error:
+        assert ID in str(error)  # noqa: PT017
 
 
 # --- Ids ---------------------------------------------------------------------------------------------------
