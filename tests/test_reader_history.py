@@ -14,7 +14,7 @@ from growth import conversation
 from hostile import SLOW, document
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sessions import START, Session, environment, pretty, read
+from sessions import START, Session, environment, pretty, read, tool_use
 
 from backstory import Archive
 
@@ -119,7 +119,9 @@ def move_on(it: Followed, rng: random.Random) -> None:
 
 
 def lose(it: Followed, rng: random.Random) -> None:
-    it.put(rng.choice(list(it.session.folder.iterdir())), None)
+    files = sorted(it.session.folder.iterdir())
+    if files:
+        it.put(rng.choice(files), None)
 
 
 def let_the_child_work(it: Followed, rng: random.Random) -> None:
@@ -194,3 +196,33 @@ def test_one_change_and_back(tmp_path: Path, change: Change) -> None:
             it.write()
             it.look()
             assert document(it.kept.record(it.session.session_id))["steps"] == before
+
+
+def test_a_message_that_only_moved_is_no_new_version_of_itself(tmp_path: Path) -> None:
+    """Cline puts hook context in front of a reply that already stands; the reply is the same, one place later."""
+    session = Session(tmp_path / "sessions")
+    session.prompt("Do it")
+    session.reply("I will look.", tool_use("call_1", "run_commands", {"commands": ["ls"]}))
+    session.write()
+    with Archive(tmp_path / "archive.db", env=environment(tmp_path), now=lambda: NOW) as kept:
+        kept.sync([session.root])
+        kept.mark_seen(session.session_id)
+        reply = session.messages.pop()
+        session.user('<hook_context source="PreToolUse">\nUse uv.\n</hook_context>', id="msg_hook")
+        session.messages.append(reply)
+        session.write()
+        kept.sync([session.root])
+        everything = kept.record(session.session_id, superseded=True).steps
+        assert [step.id for step in everything] == [
+            "msg_00000000#0",
+            "msg_hook#0",
+            "msg_00000001#0",
+            "call_1#0",
+        ]
+        assert [step.origin.pointer for step in everything] == [
+            "/messages/0/content/0",
+            "/messages/1/content/0",
+            "/messages/2/content/0",
+            "/messages/2/content/1",
+        ]
+        assert kept.listed(session.session_id).unseen == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -129,11 +130,45 @@ def test_many_unknown_blocks_take_time_in_proportion(tmp_path: Path) -> None:
 
 
 def test_many_results_in_another_order_take_time_in_proportion(tmp_path: Path) -> None:
-    names = [f"echo {number}" for number in range(15_000)]
+    names = [f"echo {number}" for number in range(40_000)]
     session = Session(tmp_path)
     session.prompt("Do it")
     session.ran("run_commands", {"commands": names}, [item(f"~{name}", name) for name in names[::-1]])
     session.write()
     with within(5):
         record = read(session.folder)
-    assert len(record.steps) == 15_001
+    assert len(record.steps) == 40_001
+
+
+def test_many_heredocs_without_an_end_take_time_in_proportion(tmp_path: Path) -> None:
+    lines = [f"cat <<END{number}" for number in range(40_000)]
+    session = Session(tmp_path)
+    session.prompt("Do it")
+    session.ran("run_commands", {"commands": lines}, [item(line, "") for line in lines])
+    session.write()
+    with within(5):
+        record = read(session.folder)
+    assert len(record.steps) == 40_001
+
+
+LONG_ERRORS = {
+    "openings of a feedback without an end": "User denied the tool execution" + "<feedback>" * 60_000,
+    "blanks": "User denied the tool execution" + " \n" * 300_000 + "x",
+    "lines of an exit": "[Command exited with code 1]\n" * 60_000,
+}
+
+
+@pytest.mark.parametrize("message", LONG_ERRORS.values(), ids=LONG_ERRORS)
+@pytest.mark.parametrize("name", ["run_commands", "editor", "lab__x"])
+def test_a_long_error_is_read_in_time_that_grows_with_its_length(
+    tmp_path: Path, name: str, message: str
+) -> None:
+    session = Session(tmp_path)
+    session.prompt("Do it")
+    value = {"commands": ["ls"], "path": "a", "new_text": "b"}
+    session.ran(name, value, json.dumps({"error": message}), is_error=True)
+    session.ran(name, value, [item("ls", message, message)])
+    session.write()
+    with within(5):
+        record = read(session.folder)
+    assert {step.outcome for step in tools(record)} == {"failed"}

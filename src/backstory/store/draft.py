@@ -78,9 +78,12 @@ class _Stored:
             self.by_id[columns.id] = StoredStep(row[0], columns, bool(row[21]), tuple(row[22:25]))
 
     def get(self, row: StepRow) -> StoredStep | None:
-        """The stored step of a row's id; a call from before `since` is looked up when its result comes."""
-        if self.file is not None and row.msg < self.since and row.id not in self.by_id:
-            self._load("step.msg = ? AND step.id = ?", row.msg, row.id)
+        """The stored step of a row's id; one from before `since`, or one that had left the source, when it is met."""
+        if self.file is not None and row.id not in self.by_id:
+            if row.msg < self.since:
+                self._load("step.msg = ? AND step.id = ?", row.msg, row.id)
+            if row.id not in self.by_id:
+                self._load("step.superseded AND step.id = ?", row.id)
         return self.by_id.get(row.id)
 
 

@@ -115,8 +115,9 @@ def columns(row: StepRow) -> Columns:
 
 
 def body(row: StepRow) -> bytes:
-    """The body of a row as bytes; equal rows give equal bytes."""
-    return _encoder.encode(Body(row.payload, row.pointer, row.error, row.channels, row.spawns))
+    """The body of a row as bytes; equal also for a row whose message only moved, so its number is left out."""
+    pointer = row.pointer.replace(f"/{row.msg}/", "/*/", 1)
+    return _encoder.encode(Body(row.payload, pointer, row.error, row.channels, row.spawns))
 
 
 def row(values: Columns, data: bytes, turn_id: str | None) -> StepRow:
@@ -128,7 +129,7 @@ def row(values: Columns, data: bytes, turn_id: str | None) -> StepRow:
         sub=values.sub,
         type=values.type,  # type: ignore[arg-type]
         payload=stored.payload,
-        pointer=stored.pointer,
+        pointer=stored.pointer.replace("/*/", f"/{values.msg}/", 1),
         at=values.at,
         ended_at=values.ended_at,
         turn_id=turn_id,

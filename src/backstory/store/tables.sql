@@ -134,7 +134,7 @@ CREATE TABLE step (
     size            INTEGER NOT NULL
 );
 CREATE INDEX step_place ON step (file, msg);
-CREATE INDEX step_open ON step (file) WHERE outcome = 'unknown';
+CREATE INDEX step_left ON step (file, id) WHERE superseded;
 
 -- Bodies of steps, about 128 KB together; a full block is never written again.
 CREATE TABLE block (

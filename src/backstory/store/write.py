@@ -185,8 +185,8 @@ def _rename(connection: sqlite3.Connection, file: int, old: StoredStep) -> None:
     """Keep a replaced version of a step beside its successor, under an id of its own."""
     base = old.columns.id
     (versions,) = connection.execute(
-        "SELECT count(*) FROM step WHERE file = ? AND msg = ? AND substr(id, 1, ?) = ?",
-        (file, old.columns.msg, len(base) + 1, base + "^"),
+        "SELECT count(*) FROM step WHERE file = ? AND superseded AND id >= ? AND id < ?",
+        (file, f"{base}^", f"{base}_"),
     ).fetchone()
     connection.execute(
         "UPDATE step SET superseded = 1, id = ? WHERE n = ?", (f"{base}^{versions + 1}", old.n)

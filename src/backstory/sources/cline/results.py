@@ -20,7 +20,6 @@ _proceeded = re.compile(
 )
 _redirected = re.compile(r"redirected to this file, which you can read to check progress: (\S[^\n]*)")
 _so_far = re.compile(r"Output so far:\n?")
-_feedback = re.compile(r"<feedback>\n?(.*?)\n?</feedback>", re.DOTALL)
 _fence = re.compile(r"```diff\n(.*?)\n?```", re.DOTALL)
 
 BACKGROUND_LEFT = (
@@ -144,8 +143,15 @@ def step_error(item: ItemResult) -> StepError | None:
     if item.ok:
         return None
     message = item.error or ""
-    typed = _feedback.search(message)
-    return StepError(message, item.kind or classify(message), feedback=typed[1].strip() if typed else None)
+    return StepError(message, item.kind or classify(message), feedback=_feedback(message))
+
+
+def _feedback(message: str) -> str | None:
+    """What the user typed when denying a call."""
+    opening, close = "<feedback>", "</feedback>"
+    begin = message.find(opening)
+    end = message.find(close, begin) if begin >= 0 else -1
+    return message[begin + len(opening) : end].strip() or None if end >= 0 else None
 
 
 def mcp_failed(value: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from typing import Any
 
 from msgspec import Struct
@@ -108,14 +109,18 @@ def _argument(text: str) -> str:
 
 def join_heredocs(lines: list[str]) -> list[str]:
     """Put a heredoc back together that a model sent as separate commands; Cline runs it as one."""
+    places: dict[str, list[int]] = {}
+    for index, line in enumerate(lines):
+        places.setdefault(line.strip(), []).append(index)
     joined: list[str] = []
     at = 0
     while at < len(lines):
         opened = _heredoc.search(lines[at])
         end = None
         if opened:
-            mark = opened[1] or opened[2] or opened[3]
-            end = next((i for i in range(at + 1, len(lines)) if lines[i].strip() == mark), None)
+            ends = places.get(opened[1] or opened[2] or opened[3], [])
+            later = bisect_right(ends, at)
+            end = ends[later] if later < len(ends) else None
         if end is None:
             joined.append(lines[at])
             at += 1
