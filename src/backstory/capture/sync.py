@@ -20,13 +20,17 @@ Progress = Callable[[int, int], None]
 
 
 class SyncReport(Struct):
-    """What a pass saw and did. `torn` are files left for the next change, `skipped` those that cannot be read."""
+    """What a pass saw and did. `read` are the ids of the sessions that changed.
+
+    `torn` are files left for the next change, `skipped` those that cannot be read.
+    """
 
     seen: int = 0
     changed: int = 0
     new_sessions: int = 0
     new_steps: int = 0
     gone: int = 0
+    read: list[str] = field(default_factory=list)
     torn: list[Torn] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     failed: list[Skipped] = field(default_factory=list)
@@ -134,6 +138,7 @@ def _read_one(
         report.torn += reading.torn
         report.skipped += reading.skipped
         report.changed += 1
+        report.read.append(ref.id)
         report.new_sessions += generation is None
         report.new_steps += written.new_steps
         return

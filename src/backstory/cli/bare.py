@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
+from ..schema.words import tilde
 from ..store.results import Day, Listed
 from .dates import day_bounds
 from .line import Line, View, beside, spans, width
 from .listing import brief_line, error_words, failures, figures, mark, new_words, project, title
 from .options import App
 from .text import cells, cut, wrap
-from .words import counted, duration, local, moment, tilde
+from .words import counted, duration, local, moment
+
+if TYPE_CHECKING:
+    from ..archive import Archive
 
 MOST_RUNNING = 4
 MOST_LOOKS = 5
@@ -158,15 +163,20 @@ def hint_lines(hints: Sequence[tuple[str, str]]) -> list[str]:
     return [f"  {typed.ljust(room)}{words}" for typed, words in hints]
 
 
+def show_empty(app: App, archive: Archive, sessions_dirs: Sequence[Path]) -> None:
+    """Say where was looked, and what to do next, when there is no session."""
+    roots = [(str(root.path), root.rule) for root in archive.roots(sessions_dirs)]
+    app.term.write(draw_empty(app.term.view, roots))
+    app.term.hint(*hint_lines(FIRST_HINTS))
+
+
 def show_overview(app: App) -> None:
     """Draw it: the newest sessions that run, the unseen ones that failed, and the day."""
     view = app.term.view
     with app.archive({}) as archive:
         count = archive.count()
         if not count:
-            roots = [(str(root.path), root.rule) for root in archive.roots(app.sessions_dirs)]
-            app.term.write(draw_empty(view, roots))
-            app.term.hint(*hint_lines(FIRST_HINTS))
+            show_empty(app, archive, app.sessions_dirs)
             return
         since = view.now - LOOK_BACK
         running = archive.sessions(state="running", since=since)

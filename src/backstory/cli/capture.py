@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..store.derived import short_id
+from .bare import show_empty
 from .options import App, json_option, pass_app, sessions_dir_option
-from .reports import draw_report, left_out, report_json
+from .reports import draw_places, draw_report, left_out, report_json
 from .words import clock, counted
 
 if TYPE_CHECKING:
@@ -28,7 +30,12 @@ def watch(app: App, sessions_dirs: tuple[Path, ...]) -> None:
 
     with app.archive({"sync": False}) as archive:
         report = app.sync(archive, sessions_dirs, noting=False)
-        term.write(draw_report(report))
+        folders = sessions_dirs or app.sessions_dirs
+        if archive.count():
+            term.write(draw_report(report))
+            term.write(draw_places(view, archive, folders))
+        else:
+            show_empty(app, archive, folders)
         for line in left_out(report):
             log(line)
         term.note("Watching. Ctrl-C stops.")
@@ -36,7 +43,7 @@ def watch(app: App, sessions_dirs: tuple[Path, ...]) -> None:
             archive.connection,
             archive.sources,
             env=archive.env,
-            sessions_dirs=sessions_dirs or app.sessions_dirs,
+            sessions_dirs=folders,
             log=log,
             read=lambda report: log(_arrived(report)) if report.new_steps else None,
         )
@@ -45,7 +52,9 @@ def watch(app: App, sessions_dirs: tuple[Path, ...]) -> None:
 
 def _arrived(report: SyncReport) -> str:
     """What one reading of a session brought."""
-    return ("a new session, " if report.new_sessions else "") + counted(report.new_steps, "new step")
+    ids = ", ".join(short_id(session_id) for session_id in report.read)
+    new = "a new session, " if report.new_sessions else ""
+    return f"{ids}  {new}{counted(report.new_steps, 'new step')}"
 
 
 @click.command("capture", short_help="Bring the archive up to date, once or for as long as it runs.")

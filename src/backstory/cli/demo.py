@@ -10,7 +10,7 @@ import click
 
 from .line import spans
 from .options import App, pass_app
-from .words import counted, tilde
+from .words import counted
 
 
 @click.command("demo", short_help="Load sample sessions into a throw-away archive.")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .line import Line, spans
+from .line import Line, View, spans
 from .words import counted, size
 
 if TYPE_CHECKING:
+    from ..archive import Archive
     from ..capture.sync import SyncReport
 
 
@@ -26,6 +28,16 @@ def draw_report(report: SyncReport) -> Iterator[Line]:
     if report.gone:
         verb = "is" if report.gone == 1 else "are"
         yield spans((f"{report.gone:,} {verb} gone from Cline's folder and kept here", "label"))
+
+
+def draw_places(view: View, archive: Archive, sessions_dirs: Sequence[Path]) -> Iterator[Line]:
+    """Where the archive is, how large it is, and which folders are looked at."""
+    size_of = sum(
+        path.stat().st_size for path in (archive.path, Path(f"{archive.path}-wal")) if path.exists()
+    )
+    yield spans(("archive   ", "label"), tilde(str(archive.path), view.home), (f"  {size(size_of)}", "label"))
+    for root in archive.roots(sessions_dirs):
+        yield spans(("sessions  ", "label"), tilde(str(root.path), view.home), (f"  ({root.rule})", "label"))
 
 
 def left_out(report: SyncReport) -> Iterator[str]:

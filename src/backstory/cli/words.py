@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta, tzinfo
 from pathlib import PurePosixPath, PureWindowsPath
 
+from ..schema.words import tilde
+
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
     "January",
@@ -123,13 +125,6 @@ def long_day(day: date, today: date) -> str:
 def surface(name: str | None) -> str | None:
     """Where the agent ran, as people call it."""
     return SURFACES.get(name, name) if name else None
-
-
-def tilde(path: str, home: str) -> str:
-    """A path with the home folder as `~`."""
-    if home and home not in ("/", "\\") and (path == home or path.startswith((home + "/", home + "\\"))):
-        return "~" + path[len(home) :]
-    return path
 
 
 def relative(path: str, roots: tuple[str | None, ...], home: str) -> str:
