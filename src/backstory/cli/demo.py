@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ..schema.words import tilde
 from .line import spans
 from .options import App, pass_app
 from .words import counted

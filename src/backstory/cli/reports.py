@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..schema.words import tilde
 from .line import Line, View, spans
 from .words import counted, size
 
