@@ -107,6 +107,14 @@ def test_the_poll_finds_new_folders_and_changes_without_events(following: Follow
     assert len(following.archive.record(session.id).steps) == 2
 
 
+def test_a_folder_that_is_empty_at_first_is_found_by_the_poll(following: Following) -> None:
+    session = GrowingSession(following.sessions)
+    following.pass_time(POLL + 0.5)
+    session.document([say("one")])
+    following.pass_time(POLL + PAUSE + 0.5)
+    assert len(following.archive.record(session.id).steps) == 1
+
+
 def test_an_old_session_is_found_within_five_minutes(following: Following) -> None:
     for number in range(70):
         GrowingSession(following.sessions, f"17000000{number:05d}_old{number:02d}").document([say("x")])

@@ -75,6 +75,7 @@ class Watcher:
         self._next_sweep = 0.0
         self._turn: list[Key] = []
         self._latest: dict[Key, None] = {}
+        self._listed: dict[str, tuple[int, list[str]]] = {}
         self._forgotten: set[Key] = set()
         self._torn: set[Key] = set()
 
@@ -137,14 +138,21 @@ class Watcher:
         ]
 
     def _new_folders(self) -> None:
+        """Folders that were not there before. A root's own time says whether its names changed; what was no session
+        when it was met, such as a folder that Cline has only just made, is looked at again every time.
+        """
         for source, root in self._roots():
+            place = str(root.path)
             try:
-                names = os.listdir(root.path)
+                changed = root.path.stat().st_mtime_ns
+                before, odd = self._listed.get(place, (None, []))
+                names = odd if before == changed else os.listdir(place)
             except OSError:
                 continue
-            for name in names:
-                if (source.name, name) not in self.refs and (source.name, name) not in self._forgotten:
-                    self._adopt(source, root, name)
+            unknown = [name for name in names if (source.name, name) not in self.refs]
+            for name in unknown:
+                self._adopt(source, root, name)
+            self._listed[place] = (changed, [name for name in unknown if (source.name, name) not in self.refs])
 
     def _adopt(self, source: Source, root: Root, name: str) -> None:
         """A folder that was not there before."""
