@@ -101,7 +101,9 @@ def listed_by_number(connection: sqlite3.Connection, n: int, now: int) -> Listed
     """One session by its number in the archive; the short id is taken as unique only when no other session has it."""
     row = next(_query(connection, f"{_LIST} WHERE session.n = ?", [n]))
     short = short_id(row["id"])
-    (same,) = connection.execute("SELECT count(*) FROM session WHERE id LIKE '%' || ?", (short,)).fetchone()
+    (same,) = connection.execute(
+        "SELECT count(*) FROM session WHERE substr(id, -length(?1)) = ?1", (short,)
+    ).fetchone()
     return _listed(connection, row, now, {short: same})
 
 
