@@ -19,6 +19,7 @@ MAY = {
     "capture": {"errors", "schema", "sources", "store"},
     "archive": {"errors", "config", "schema", "sources", "store", "capture"},
     "demo": {"errors", "schema"},
+    "ledger": {"errors", "config", "schema", "store"},
     "cli": {"errors", "schema", "sources", "store", "capture", "archive", "demo"},
 }
 
