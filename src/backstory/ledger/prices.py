@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,6 +145,12 @@ def book(home: Path | None = None) -> Book:
             kept = None
         if kept is not None and kept.version == installed:
             return kept
+    return _library(installed)
+
+
+@cache
+def _library(installed: str) -> Book:
+    """The book that the library brings; read once, for it does not change while the program runs."""
     from genai_prices.data import providers
 
     return _read(providers, installed, None)

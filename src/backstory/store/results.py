@@ -33,6 +33,22 @@ class Brief(Struct, frozen=True):
     at: int | None
 
 
+class Cost(Struct, frozen=True):
+    """Money in billionths of a dollar, kept apart by kind and never added up; `covered` is list value, not spent.
+
+    `calls` counts the calls of each kind, `unpriced` among them. The four counts are disjoint tokens of all of them.
+    """
+
+    reported: int = 0
+    estimated: int = 0
+    covered: int = 0
+    calls: dict[str, int] = {}
+    fresh: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+
+
 class Listed(Struct, frozen=True):
     """A session in a list. `length` is active time in ms, idle gaps left out; `unseen` steps are new to the reader.
 
@@ -47,6 +63,7 @@ class Listed(Struct, frozen=True):
     unseen: int
     last_step: Brief | None
     error: str | None = None
+    cost: Cost = Cost()
 
 
 class Fate(Struct, frozen=True):

@@ -1,0 +1,64 @@
+"""How money and shares are written; amounts are whole billionths of a dollar."""
+
+from __future__ import annotations
+
+from ..ledger.report import Figures
+from .line import Line, Span, spans
+
+CENT = 10_000_000
+DOLLAR = 1_000_000_000
+NOTHING: Span = ("–", "label")
+
+
+def money(nano: int) -> str:
+    """`$1.92`, `$1,204.50`; under a cent `<$0.01`, and 0 is `$0.00`."""
+    if 0 < abs(nano) < CENT // 2:
+        return "<$0.01" if nano > 0 else "−<$0.01"
+    cents = (abs(nano) + CENT // 2) // CENT
+    return f"{'−' if nano < 0 else ''}${cents // 100:,}.{cents % 100:02}"
+
+
+def signed(nano: int) -> str:
+    """A difference: `+$4.18`, `−$0.13`."""
+    return money(nano) if nano < 0 else f"+{money(nano)}"
+
+
+def estimate(nano: int) -> str:
+    """`~$0.48`."""
+    return f"~{money(nano)}"
+
+
+def dollars(nano: int) -> float:
+    """The amount as documents have it."""
+    return nano / DOLLAR
+
+
+def nano_of(text: str) -> int:
+    """The amount that a person wrote: `5`, `$5`, `12.50`. Raises `ValueError`."""
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        amount = Decimal(text.strip().removeprefix("$").replace(",", ""))
+    except InvalidOperation as error:
+        raise ValueError(text) from error
+    if not amount.is_finite() or not 0 < amount <= 1_000_000_000:
+        raise ValueError(text)
+    return int(amount * DOLLAR)
+
+
+def cached(figures: Figures) -> str:
+    """The share of the input that came from the cache, nothing where there was no input."""
+    return f"{100 * figures.cache_read / figures.input:.0f}%" if figures.input else ""
+
+
+def cost(figures: Figures) -> Line:
+    """What a group came to, each kind apart: `$4.61`, `~$0.48`, `$4.61 +~$0.48`, `covered`, `no price`."""
+    if figures.reported_calls or figures.estimated_calls:
+        reported = money(figures.reported) if figures.reported_calls else ""
+        if not figures.estimated_calls:
+            return spans(reported)
+        joint = " +" if reported else ""
+        return spans(reported, (f"{joint}{estimate(figures.estimated)}", "estimated"))
+    if figures.covered_calls:
+        return spans(("covered", "covered"))
+    return spans(("no price", "rejected")) if figures.unpriced_calls else ()
