@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from sessions import Session, metrics, text
+from sessions import START, Session, metrics, text
 
 from backstory import Archive, config
 from backstory.ledger import pricing
@@ -19,17 +20,12 @@ CENT = 10_000_000
 """Billionths of a dollar."""
 HOUR = 3_600_000
 
-COLUMNS = (
-    *("session_id", "actor", "key", "message_id", "at", "route", "model", "fresh", "cache_read", "cache_write"),
-    *("output", "nano", "flags", "superseded", "counted", "name", "kind", "amount", "price"),
-)
-
 
 class Row(Struct, frozen=True):
     """A call as the archive holds it, whether it counts or not."""
 
     session_id: str
-    actor: str
+    actor_id: str
     key: str
     message_id: str
     at: int | None
@@ -79,18 +75,11 @@ def settle(kept: Archive) -> None:
 
 def stored(kept: Archive) -> list[Row]:
     """All calls in a fixed order, as they stand in the archive."""
-    columns = ", ".join(f"session.id AS {own}" if own == "session_id" else own for own in _places())
-    found = kept.connection.execute(
-        f"SELECT {columns} FROM call JOIN file ON file.n = call.file JOIN session ON session.n = file.session"
-        " ORDER BY session.id, file.name, call.msg, call.key"
-    )
-    return [Row(*row) for row in found]
-
-
-def _places() -> Iterable[str]:
-    """The columns with their tables: `name` and `session` are in more than one."""
-    for own in COLUMNS:
-        yield own if own == "session_id" else "file.actor" if own == "actor" else f"call.{own}"
+    columns = ", ".join(Row.__struct_fields__)
+    return [
+        Row(*row)
+        for row in kept.connection.execute(f"SELECT {columns} FROM calls ORDER BY session_id, actor_id, key")
+    ]
 
 
 def rows(kept: Archive) -> list[Row]:
@@ -197,3 +186,31 @@ def rewritten(session: Session, second: int) -> Session:
     for path in session.folder.iterdir():
         os.utime(path, (second, second))
     return session
+
+
+def forest(root: Path, seed: int) -> list[Session]:
+    """A few sessions that begin with each other's messages, imports and their forks among them."""
+    rng = random.Random(seed)
+    grown: list[Session] = []
+    for number in range(rng.randrange(2, 7)):
+        start = START + rng.randrange(3) * HOUR
+        session_id = f"179602600000{number}_{rng.choice('abcxyz')}tree"
+        kind = rng.choice(["talk", "copy", "copy", "fork", "import"]) if grown else "talk"
+        if kind == "talk":
+            session = talk(root, session_id, start, rng.randrange(1, 5))
+        elif kind == "import":
+            session = imported(root, session_id, start)
+            spoken(session, 0)
+        else:
+            origin = rng.choice(grown)
+            begun = forked if kind == "fork" else copied
+            session = begun(origin, session_id, start)
+            del session.messages[rng.randrange(1, len(session.messages) + 1) :]
+        for own in range(rng.randrange(3)):
+            session.prompt(f"More {own}", id=f"{session_id}-more-{own}", ts=start + 60_000 + own)
+            counts = paid(0.01 * rng.randrange(3), rng.randrange(100, 103))
+            session.reply("Yes", id=f"msg_{rng.randrange(4)}", ts=start + 61_000 + own, metrics=counts)
+        if rng.random() < 0.2:
+            session.manifest = None
+        grown.append(session)
+    return grown

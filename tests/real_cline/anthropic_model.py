@@ -41,6 +41,11 @@ class AnthropicModel(Model):
         super().__init__()
         self._server.RequestHandlerClass = _handler_of(self)
 
+    def next_reply(self, request: dict[str, Any]) -> Reply | None:
+        """The reply whose turn it is; here the system prompt stands beside the messages."""
+        system = {"role": "system", "content": request.get("system", "")}
+        return super().next_reply({**request, "messages": [system, *request.get("messages", [])]})
+
     def usages(self) -> list[CacheUsage]:
         """The tokens of every reply that went out whole, in order."""
         return [reply.usage for reply in self.served if isinstance(reply.usage, CacheUsage)]

@@ -33,7 +33,9 @@ CHILD_COST = 4_200_000
 def point_at(cline: ClineHome, url: str) -> None:
     """Give Cline a key for Anthropic, as a person does, and the mock's address, which only the file can hold."""
     command = [str(cline.binary), "auth", "-p", "anthropic", "-k", "sk-test", "-m", NAME]
-    subprocess.run(command, cwd=cline.project, env=cline.env, check=True, capture_output=True, timeout=RUN_LIMIT)
+    subprocess.run(
+        command, cwd=cline.project, env=cline.env, check=True, capture_output=True, timeout=RUN_LIMIT
+    )
     path = cline.root / ".cline" / "data" / "settings" / "providers.json"
     settings = json.loads(path.read_text())
     settings["providers"]["anthropic"]["settings"]["baseUrl"] = f"{url}/v1"
@@ -81,7 +83,9 @@ def counts(call: dict[str, Any]) -> tuple[int, int, int, int]:
 
 def test_cline_stores_the_whole_prompt_in_one_number(priced: Stage, scene: Scene) -> None:
     """What the next test is worth: a count that already holds what was cached."""
-    found = [message["metrics"] for message in priced.cline.messages(scene.session_id) if "metrics" in message]
+    found = [
+        message["metrics"] for message in priced.cline.messages(scene.session_id) if "metrics" in message
+    ]
     assert [(entry["inputTokens"], entry["cost"]) for entry in found] == [
         (5100, pytest.approx(0.0147)),
         (5160, pytest.approx(0.002325)),
@@ -124,7 +128,10 @@ def family(priced: Stage, scene: Scene) -> Scene:
     """A second session, in which a subagent spends too."""
     task = {"systemPrompt": CHILD, "task": "Count the files"}
     lead = Script(
-        [Reply("Asking.", calls=(ToolCall("toolu_2", "spawn_agent", task),), usage=LOOK), Reply("2.", usage=DONE)]
+        [
+            Reply("Asking.", calls=(ToolCall("toolu_2", "spawn_agent", task),), usage=LOOK),
+            Reply("2.", usage=DONE),
+        ]
     )
     child = Script([Reply("There are 2.", usage=COUNTED)], when=CHILD)
     return priced.play("Ask a subagent", "-P", "anthropic", scripts=(lead, child), model=NAME)

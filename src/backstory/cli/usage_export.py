@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..ledger.report import AT, NAMES, Figures, Filter, Report, places, spawning_turns, turn_modes
@@ -37,23 +37,23 @@ def figures_json(figures: Figures) -> dict[str, Any]:
     }
 
 
-def report_csv(found: Report) -> str:
-    """The rows as CSV, with a line of names."""
+def report_csv(found: Report, safe: Callable[[str], str]) -> str:
+    """The rows as CSV, with a line of names; `safe` makes text of sessions fit for the output."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     names = figures_json(Figures())
     writer.writerow([*NAMES[found.by], "sessions", "calls", *names["tokens"], *names["cost"]])
     for row in found.rows:
         own = figures_json(row.figures)
-        keys = ["" if value is None else value for value in row.keys.values()]
+        keys = ["" if value is None else safe(value) for value in row.keys.values()]
         writer.writerow(
             [*keys, own["sessions"], own["calls"], *own["tokens"].values(), *own["cost"].values()]
         )
     return out.getvalue()
 
 
-def calls_jsonl(connection: sqlite3.Connection, which: Filter) -> Iterator[str]:
-    """One line a counted call, the earliest first."""
+def calls_jsonl(connection: sqlite3.Connection, which: Filter, *, ascii_: bool = False) -> Iterator[str]:
+    """One line a counted call, the earliest first; `ascii_` for outputs that cannot carry all of Unicode."""
     where, values = which.where()
     files, mode_of, spawning = places(connection), turn_modes(connection), spawning_turns(connection)
     sql = (
@@ -89,4 +89,4 @@ def calls_jsonl(connection: sqlite3.Connection, which: Filter) -> Iterator[str]:
             "price": price,
             "flags": [*(flags.split(" ") if flags else ()), *(("superseded",) if superseded else ())],
         }
-        yield json.dumps(line, ensure_ascii=False) + "\n"
+        yield json.dumps(line, ensure_ascii=ascii_) + "\n"

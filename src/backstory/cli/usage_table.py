@@ -7,10 +7,11 @@ from datetime import date
 
 from ..ledger.report import Figures, Report, Row
 from .line import Line, View, spans
+from .money import money
 from .sessions import LEAST_TITLE
 from .table import GAP, Column, Layout, header, layout, row
 from .text import cut, wrap
-from .usage_words import NOTHING, cached, estimate, money
+from .usage_words import NOTHING, cached, estimate
 from .words import MONTHS, WEEKDAYS, counted, surface, tokens
 
 KEY_CELLS = 28
@@ -26,23 +27,20 @@ FIGURES = (
     Column("COVERED", right=True),
 )
 UNPRICED = Column("UNPRICED", right=True)
-SESSIONS = 0
+WITHOUT_SESSIONS = ("model", "session", "provider")
+"""Groupings whose rows do not say how many sessions: it is one, or the place is needed."""
 
 
 def draw_usage(view: View, found: Report, label: str, shorts: dict[str, str]) -> Iterator[Line]:
     """The groups and their total; `label` says what the total is of, `shorts` has the short ids of sessions."""
     heads = HEADS.get(found.by, (found.by.upper(),))
     keys = [_key_column(name, at) for at, name in enumerate(heads)]
-    columns = [*keys, *FIGURES, *((UNPRICED,) if found.totals.unpriced_calls else ())]
-    rows = [[*_keys(view, found.by, one, shorts), *_figures(one.figures)] for one in found.rows]
-    last: list[Line] = [spans((label, "title")), *[()] * (len(keys) - 1), *_figures(found.totals)]
-    if found.by in ("model", "session", "provider"):
-        drop = len(keys) + SESSIONS
-        columns = [column for at, column in enumerate(columns) if at != drop]
-        for cells in (*rows, last):
-            del cells[drop]
-    width = len(columns)
-    fit = layout(columns, [one[:width] for one in (*rows, last)], view.width, least=LEAST_TITLE)
+    skip = 1 if found.by in WITHOUT_SESSIONS else 0
+    columns = [*keys, *FIGURES[skip:], *((UNPRICED,) if found.totals.unpriced_calls else ())]
+    rows = [[*_keys(view, found.by, one, shorts), *_figures(one.figures)[skip:]] for one in found.rows]
+    last: list[Line] = [spans((label, "title")), *[()] * (len(keys) - 1), *_figures(found.totals)[skip:]]
+    least = LEAST_TITLE if found.by == "session" else 0
+    fit = layout(columns, [*rows, last], view.width, least=least)
     yield header(fit)
     for cells in rows:
         yield row(fit, cells, view)

@@ -1,26 +1,20 @@
-"""How money and shares are written; amounts are whole billionths of a dollar."""
+"""How sums over calls are written: differences, estimates and shares; amounts are billionths of a dollar."""
 
 from __future__ import annotations
 
+from decimal import Decimal, InvalidOperation
+
 from ..ledger.report import Figures
-from .line import Line, Span, spans
+from .line import Line, Span, View, spans
+from .money import DOLLAR, money
 
-CENT = 10_000_000
-DOLLAR = 1_000_000_000
 NOTHING: Span = ("–", "label")
+LARGEST = 1_000_000_000
 
 
-def money(nano: int) -> str:
-    """`$1.92`, `$1,204.50`; under a cent `<$0.01`, and 0 is `$0.00`."""
-    if 0 < abs(nano) < CENT // 2:
-        return "<$0.01" if nano > 0 else "−<$0.01"
-    cents = (abs(nano) + CENT // 2) // CENT
-    return f"{'−' if nano < 0 else ''}${cents // 100:,}.{cents % 100:02}"
-
-
-def signed(nano: int) -> str:
+def signed(view: View, nano: int) -> str:
     """A difference: `+$4.18`, `−$0.13`."""
-    return money(nano) if nano < 0 else f"+{money(nano)}"
+    return f"{'+' if nano >= 0 else view.glyphs.minus}{money(abs(nano))}"
 
 
 def estimate(nano: int) -> str:
@@ -35,13 +29,11 @@ def dollars(nano: int) -> float:
 
 def nano_of(text: str) -> int:
     """The amount that a person wrote: `5`, `$5`, `12.50`. Raises `ValueError`."""
-    from decimal import Decimal, InvalidOperation
-
     try:
         amount = Decimal(text.strip().removeprefix("$").replace(",", ""))
     except InvalidOperation as error:
         raise ValueError(text) from error
-    if not amount.is_finite() or not 0 < amount <= 1_000_000_000:
+    if not amount.is_finite() or not Decimal("0.01") <= amount <= LARGEST:
         raise ValueError(text)
     return int(amount * DOLLAR)
 

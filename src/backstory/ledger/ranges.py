@@ -88,10 +88,12 @@ def offsets(first: int, last: int, tz: tzinfo | None) -> list[tuple[int, int]]:
 def day_sql(column: str, first: int, last: int, tz: tzinfo | None) -> str:
     """SQL for the day on which a moment lies, counted from 1970-01-01; right for moments between the two."""
     steps = offsets(first, last, tz)
-    sql = str(steps[0][1])
-    for since, offset in steps[1:]:
-        sql = f"CASE WHEN {column} >= {since} THEN {offset} ELSE {sql} END"
-    return f"(({column} + {sql}) / {DAY_MS})"
+    offset = str(steps[0][1])
+    if len(steps) > 1:
+        # The newest first, because most calls are recent; side by side, because SQLite bears no deep nesting.
+        later = "".join(f" WHEN {column} >= {since} THEN {ahead}" for since, ahead in reversed(steps[1:]))
+        offset = f"CASE{later} ELSE {offset} END"
+    return f"(({column} + {offset}) / {DAY_MS})"
 
 
 def day_of(number: int) -> date:

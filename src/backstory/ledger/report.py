@@ -40,13 +40,15 @@ AT = (
 class Filter(Struct, frozen=True):
     """Which calls are counted. Times are UTC epoch ms, `until` is the first that is no longer in it.
 
-    `project` is a folder's name or its whole path; `model` a part of a name as written, or any form of the whole.
+    `project` is a folder's name or its whole path; `model` a part of a name as written, or any form of the whole;
+    `session` is a session's number in the archive.
     """
 
     since: int | None = None
     until: int | None = None
     project: str | None = None
     model: str | None = None
+    session: int | None = None
 
     def where(self) -> tuple[str, list[object]]:
         """The condition on `call` in SQL, and its values; the project is not in it."""
@@ -55,6 +57,9 @@ class Filter(Struct, frozen=True):
             if value is not None:
                 parts.append(condition)
                 values.append(value)
+        if self.session is not None:
+            parts.append("call.file IN (SELECT n FROM file WHERE session = ?)")
+            values.append(self.session)
         if self.model is not None:
             parts.append("(call.name = ? OR instr(lower(call.model), ?) OR instr(call.name, ?))")
             values += [canonical(self.model), self.model.lower(), self.model.lower()]
@@ -133,6 +138,7 @@ class Cell(Struct, frozen=True):
 
     file: int
     kind: str | None
+    values: tuple[Any, ...]
     calls: int
     fresh: int
     cache_read: int
@@ -140,7 +146,6 @@ class Cell(Struct, frozen=True):
     output: int
     amount: int
     listed: int
-    values: tuple[Any, ...]
 
 
 class Place(Struct, frozen=True):
@@ -209,7 +214,7 @@ def cells(connection: sqlite3.Connection, columns: Iterable[str], which: Filter)
         f" coalesce(sum(amount), 0), count(amount) FROM call WHERE {where} GROUP BY {groups}"
     )
     for row in connection.execute(sql, values):
-        yield Cell(row[0], row[1], *row[-7:], values=row[2:-7])
+        yield Cell(row[0], row[1], row[2:-7], *row[-7:])
 
 
 def places(connection: sqlite3.Connection) -> dict[int, Place]:
@@ -239,8 +244,8 @@ def spawning_turns(connection: sqlite3.Connection) -> dict[int, tuple[int, str |
     """For every file of a child, the root's file and the turn in which it was spawned; also for a child's child."""
     sql = (
         "SELECT child.n, step.file, turn.id FROM file AS child"
-        " JOIN file AS parent ON parent.session = child.session AND parent.n <> child.n"
-        " JOIN step ON step.file = parent.n AND step.id = child.parent_step"
+        " CROSS JOIN file AS parent ON parent.session = child.session AND parent.n <> child.n"
+        " CROSS JOIN step ON step.file = parent.n AND step.id = child.parent_step AND step.spawns IS NOT NULL"
         " LEFT JOIN turn ON turn.n = step.turn WHERE child.parent_step IS NOT NULL"
     )
     found = {child: (file, turn) for child, file, turn in connection.execute(sql)}
@@ -278,7 +283,9 @@ def _grouping(
 def _span(connection: sqlite3.Connection, which: Filter) -> tuple[int, int]:
     """The first and the last moment of the calls that are let through."""
     where, values = which.where()
-    first, last = connection.execute(f"SELECT min({AT}), max({AT}) FROM call WHERE {where}", values).fetchone()
+    first, last = connection.execute(
+        f"SELECT min({AT}), max({AT}) FROM call WHERE {where}", values
+    ).fetchone()
     return (first or 0, last or 0)
 
 

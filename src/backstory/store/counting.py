@@ -14,15 +14,26 @@ from ..schema.call import CallRow
 from .rows import number
 
 CHUNK = 500
+MADE_UP = ("@", "./@")
+"""How the ids of messages begin that have none of their own."""
 _repeat = re.compile(r"~\d+$")
 
 
 def dedup(call: CallRow) -> int:
-    """A number that is equal for copies of one request; a rollup has no copies."""
-    if call.message_id == "usage":
+    """A number that is equal for copies of one request: the same message, at the same time, with the same counts.
+
+    Counts are compared as they were written. A message without an id is known by its time, one without a time by its
+    id; an agent's own sum has no copies.
+    """
+    if "rollup" in call.flags:
         return number("rollup", call.key)
-    counts = (call.fresh, call.cache_read, call.cache_write, call.output)
-    return number("call", _repeat.sub("", call.message_id), str(call.at), *map(str, counts))
+    timed = "time_inferred" not in call.flags
+    name = _repeat.sub("", call.message_id)
+    if timed and name.startswith(MADE_UP):
+        name = ""
+    prompt = call.fresh if "net_input" in call.flags else call.fresh + call.cache_read + call.cache_write
+    counts = (prompt, call.cache_read, call.cache_write, call.output)
+    return number("call", name, str(call.at) if timed else "", *map(str, counts))
 
 
 def recount(connection: sqlite3.Connection, touched: Iterable[int]) -> None:

@@ -278,8 +278,8 @@ def _calls(connection: sqlite3.Connection, session: int) -> list[tuple[str, Call
     found = []
     for actor, superseded, counted, kind, amount, name, price, *values, words in connection.execute(
         "SELECT file.actor, superseded, counted, kind, amount, call.name, price, key, message_id, msg, fresh,"
-        " cache_read, cache_write, output, at, turn, route, model, nano, flags FROM call JOIN file ON file.n = call.file"
-        " WHERE file.session = ? ORDER BY call.file, msg",
+        " cache_read, cache_write, output, at, turn, route, model, nano, flags"
+        " FROM call JOIN file ON file.n = call.file WHERE file.session = ? ORDER BY call.file, msg",
         (session,),
     ):
         flags = [*(words.split(" ") if words else ()), *(("superseded",) if superseded else ())]
@@ -341,15 +341,21 @@ def days(
     zone: tzinfo | None = None,
     only: frozenset[State] | None = None,
 ) -> dict[date, Day]:
-    """Sessions and the files that they changed, by the day of their last step in a zone (null: this machine's)."""
+    """Sessions, their files and their cost, by the day of their last step in a zone (null: this machine's)."""
     where, values = which.where()
     found: dict[date, Day] = {}
     for row in _query(connection, f"SELECT * FROM session WHERE {where}", values):
         if row["last_at"] is None or (only is not None and _state(row, now) not in only):
             continue
         day = datetime.fromtimestamp(row["last_at"] / 1000, UTC).astimezone(zone).date()
-        before = found.get(day, Day(0, 0))
-        found[day] = Day(before.sessions + 1, before.files + row["files"])
+        before, cost = found.get(day, Day(0, 0)), _cost(connection, row["n"])
+        covered = any(cost.calls.values()) and cost.calls["covered"] == sum(cost.calls.values())
+        found[day] = Day(
+            sessions=before.sessions + 1,
+            files=before.files + row["files"],
+            cost=before.cost + cost,
+            covered=before.covered + covered,
+        )
     return found
 
 

@@ -48,6 +48,20 @@ class Cost(Struct, frozen=True):
     cache_write: int = 0
     output: int = 0
 
+    def __add__(self, other: Cost) -> Cost:
+        """Both together, each kind by itself."""
+        kinds = {**self.calls, **other.calls}
+        return Cost(
+            self.reported + other.reported,
+            self.estimated + other.estimated,
+            self.covered + other.covered,
+            {kind: self.calls.get(kind, 0) + other.calls.get(kind, 0) for kind in kinds},
+            self.fresh + other.fresh,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.output + other.output,
+        )
+
 
 class Listed(Struct, frozen=True):
     """A session in a list. `length` is active time in ms, idle gaps left out; `unseen` steps are new to the reader.
@@ -121,10 +135,15 @@ class Found(Struct, frozen=True):
 
 
 class Day(Struct, frozen=True):
-    """Figures of the sessions that were last active on one day."""
+    """Figures of the sessions that were last active on one day: `cost` is all that these sessions cost.
+
+    `covered` counts those of them in which every call was covered.
+    """
 
     sessions: int
     files: int
+    cost: Cost = Cost()
+    covered: int = 0
 
 
 Level = Literal["ok", "note", "look", "broken"]

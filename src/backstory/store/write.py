@@ -228,8 +228,25 @@ def _calls(connection: sqlite3.Connection, file: int, one: FileDraft) -> set[int
             "UPDATE call SET superseded = 1 WHERE file = ? AND msg >= ?", (file, one.reading.since)
         )
     touched |= {counting.dedup(call) for call in one.tail.calls}
+    if not one.reading.add_only:
+        _set_aside(connection, file, one.tail.calls)
     _insert_calls(connection, file, one.tail.calls, keep=one.reading.add_only)
     return touched
+
+
+def _set_aside(connection: sqlite3.Connection, file: int, calls: list[CallRow]) -> None:
+    """Keep a call under a name of its own when another, made at another time, takes its key: both were made."""
+    for call in calls:
+        old = connection.execute("SELECT n, at FROM call WHERE file = ? AND key = ?", (file, call.key)).fetchone()
+        if old is None or old[1] == call.at:
+            continue
+        (versions,) = connection.execute(
+            "SELECT count(*) FROM call WHERE file = ? AND key >= ? AND key < ?",
+            (file, f"{call.key}^", f"{call.key}_"),
+        ).fetchone()
+        connection.execute(
+            "UPDATE call SET superseded = 1, key = ? WHERE n = ?", (f"{call.key}^{versions + 1}", old[0])
+        )
 
 
 def _insert_calls(connection: sqlite3.Connection, file: int, calls: list[CallRow], *, keep: bool) -> None:
@@ -274,10 +291,10 @@ def _rollup(connection: sqlite3.Connection, session: int, reading: Reading) -> s
     if lead is None:
         return set()
     (own,) = connection.execute(
-        "SELECT count(*) FROM call WHERE file = ? AND message_id != 'usage'", (lead[0],)
+        "SELECT count(*) FROM call WHERE file = ? AND msg >= 0", (lead[0],)
     ).fetchone()
     if own:
-        connection.execute("DELETE FROM call WHERE file = ? AND message_id = 'usage'", (lead[0],))
+        connection.execute("DELETE FROM call WHERE file = ? AND msg < 0", (lead[0],))
         return set()
     if found is None:
         return set()
