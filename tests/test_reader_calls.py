@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sessions import Conversation, Session, item, text, tool_use, tools
+from sessions import Conversation, Session, item, text, tool_result, tool_use, tools
 from toolcalls import command, edit, error, one, other, steps, thrown
 
 from backstory.schema.record import Record
