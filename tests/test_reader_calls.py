@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sessions import Conversation, Session, item, text, tool_use, tools
+from sessions import Conversation, Session, item, text, tool_result, tool_use, tools
 from toolcalls import command, edit, error, one, other, steps, thrown
 
 from backstory.schema.record import Record
@@ -267,3 +267,18 @@ def test_a_teammate_is_known_by_its_file(tmp_path: Path) -> None:
     record = session.read()
     (teammate,) = [actor for actor in record.actors if actor.id != "root"]
     assert (teammate.type, teammate.label, teammate.parent_step_id) == ("teammate", "writer", "call_1#0")
+
+
+def test_an_odd_query_beside_whole_items_leaves_both_results(tmp_path: Path) -> None:
+    session = Session(tmp_path)
+    session.prompt("Do it")
+    session.reply(
+        tool_use("call_1", "run_commands", {"commands": ["ls"]}),
+        tool_use("call_2", "run_commands", {"commands": ["pwd"]}),
+    )
+    odd = {"query": 5, "result": "/home", "success": True}
+    session.add("user", [tool_result("call_1", [item("ls", "a.py")]), tool_result("call_2", [odd])])
+    steps = session.read().steps
+    assert [step.id for step in steps[1:]] == ["call_1#0", "call_2#0"]
+    assert steps[1].outcome == "ok"
+    assert "/home" in str(steps[2].payload)

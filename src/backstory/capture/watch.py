@@ -152,7 +152,10 @@ class Watcher:
             unknown = [name for name in names if (source.name, name) not in self.refs]
             for name in unknown:
                 self._adopt(source, root, name)
-            self._listed[place] = (changed, [name for name in unknown if (source.name, name) not in self.refs])
+            self._listed[place] = (
+                changed,
+                [name for name in unknown if (source.name, name) not in self.refs],
+            )
 
     def _adopt(self, source: Source, root: Root, name: str) -> None:
         """A folder that was not there before."""

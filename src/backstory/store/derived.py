@@ -109,10 +109,9 @@ def fates_of(facts: Sequence[Fact]) -> dict[str, Fate]:
     return found
 
 
-def still_failing(facts: Sequence[Fact]) -> int:
-    """How many of the same are still failing, without what became of the others."""
+def still_failing(facts: Sequence[Fact], last_root: Fact | None) -> int:
+    """How many of the same are still failing, without what became of the others; from telling facts alone."""
     later_ok: set[int] = set()
-    last_root = next((fact for fact in reversed(facts) if fact.actor_id == ROOT), None)
     count = int(last_root is not None and last_root.is_error)
     for fact in reversed(facts):
         if fact.same is None:
@@ -143,12 +142,15 @@ def _is_answer(fact: Fact) -> bool:
     return fact.exit_code == 1 and bool(words) and words[0].rpartition("/")[2] in ANSWERING
 
 
-def totals(facts: Sequence[Fact], turns: int) -> Totals:
-    """Counts over a session's current steps."""
-    root = failed = rejected = edits = added = removed = 0
+TELLING = "(step.same IS NOT NULL OR step.outcome = 'failed' OR step.decision = 'rejected')"
+"""The steps that `totals` looks at one by one, as a condition of a query; of all others only the number counts."""
+
+
+def totals(telling: Sequence[Fact], last_root: Fact | None, *, turns: int, root: int, others: int) -> Totals:
+    """Counts over a session's current steps: of its telling facts, and of the root's and the others' steps."""
+    failed = rejected = edits = added = removed = 0
     files: set[int | None] = set()
-    for fact in facts:
-        root += fact.actor_id == ROOT
+    for fact in telling:
         if fact.decision == "rejected":
             rejected += 1
         elif fact.outcome == "failed":
@@ -161,9 +163,9 @@ def totals(facts: Sequence[Fact], turns: int) -> Totals:
     return Totals(
         turns=turns,
         steps=root,
-        child_steps=len(facts) - root,
+        child_steps=others,
         failed=failed,
-        failing=still_failing(facts),
+        failing=still_failing(telling, last_root),
         rejected=rejected,
         edits=edits,
         files=len(files),

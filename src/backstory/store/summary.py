@@ -6,6 +6,7 @@ import sqlite3
 
 import msgspec
 import zstandard
+from msgspec.structs import astuple
 
 from ..schema.record import reading_order
 from ..schema.session import Actor, Session
@@ -13,7 +14,7 @@ from ..schema.step import ROOT
 from . import copies
 from .counting import MADE_UP
 from .database import transaction
-from .derived import Fact, active_length, totals
+from .derived import TELLING, Fact, active_length, totals
 
 _json = msgspec.json.Encoder()
 _session = msgspec.json.Decoder(Session)
@@ -22,9 +23,14 @@ _session = msgspec.json.Decoder(Session)
 _FACTS = (
     "SELECT step.id, file.actor, step.msg, step.sub, step.type, step.kind, step.subject, step.same, step.at,"
     " step.ended_at, step.outcome, step.decision, step.exit_code, step.added, step.removed, step.flags, step.n"
-    " FROM step JOIN file ON file.n = step.file WHERE file.session = ? AND NOT step.superseded"
-    " ORDER BY step.file, step.msg, step.sub"
+    " FROM step JOIN file ON file.n = step.file WHERE NOT step.superseded AND "
 )
+_ALL = f"{_FACTS} file.session = ?"
+_ROOT = f"{_FACTS} step.file = (SELECT n FROM file WHERE session = ? AND actor = '{ROOT}')"
+_FIRST = f"{_ROOT} AND step.sub >= 0 ORDER BY step.msg, step.sub LIMIT 1"
+_LAST = f"{_ROOT} ORDER BY step.msg DESC, step.sub DESC LIMIT 1"
+# A child's steps are read after the step that spawned it, so that one is needed for the order.
+_TELLING = f"{_ALL} AND ({TELLING} OR step.spawns IS NOT NULL)"
 
 
 def facts(connection: sqlite3.Connection, session: int) -> Session | None:
@@ -54,9 +60,19 @@ def actors(connection: sqlite3.Connection, session: int) -> list[Actor]:
 
 def ordered_facts(connection: sqlite3.Connection, session: int) -> list[Fact]:
     """What the rules of `derived.py` need of a session's current steps, in reading order."""
-    found = [Fact(*values) for values in connection.execute(_FACTS, (session,))]
+    return _ordered(connection, session, _ALL)
+
+
+def _ordered(connection: sqlite3.Connection, session: int, query: str) -> list[Fact]:
+    rows = connection.execute(f"{query} ORDER BY step.file, step.msg, step.sub", (session,))
+    found = [Fact(*values) for values in rows]
     everybody = actors(connection, session)
     return reading_order(everybody, found) if len(everybody) > 1 else found
+
+
+def _one(connection: sqlite3.Connection, session: int, query: str) -> Fact | None:
+    found = connection.execute(query, (session,)).fetchone()
+    return Fact(*found) if found else None
 
 
 def idle_gap(connection: sqlite3.Connection) -> int:
@@ -76,7 +92,11 @@ def set_idle_gap(connection: sqlite3.Connection, gap: int) -> None:
 
 def update(connection: sqlite3.Connection, session: int) -> None:
     """Count a session's steps anew and note its last one."""
-    found = ordered_facts(connection, session)
+    root, steps, began, ended = connection.execute(
+        "SELECT sum(file.actor = ?), count(*), min(step.at), max(coalesce(step.ended_at, step.at))"
+        " FROM step JOIN file ON file.n = step.file WHERE file.session = ? AND NOT step.superseded",
+        (ROOT, session),
+    ).fetchone()
     quiet = [
         gap
         for (gap,) in connection.execute(
@@ -84,30 +104,17 @@ def update(connection: sqlite3.Connection, session: int) -> None:
             (session,),
         )
     ]
-    counts = totals(found, len(quiet))
-    last = next((fact for fact in reversed(found) if fact.actor_id == ROOT), None)
-    first = next((fact.id for fact in found if fact.actor_id == ROOT and fact.sub >= 0), None)
-    first_id = first.rpartition("#")[0] if first is not None else None
-    if first_id is not None and first_id.startswith(MADE_UP):
-        first_id = None
-    began = min((fact.at for fact in found if fact.at is not None), default=None)
-    ended = max((fact.ended_at or fact.at or 0 for fact in found), default=0) or None
+    last, first_id = _one(connection, session, _LAST), _first_id(connection, session)
+    root = root or 0
+    telling = _ordered(connection, session, _TELLING)
+    counts = totals(telling, last, turns=len(quiet), root=root, others=steps - root)
     connection.execute(
         "UPDATE session SET turns=?, steps=?, child_steps=?, failed=?, failing=?, rejected=?, edits=?, files=?,"
         " added=?, removed=?, last_at=coalesce(?, started_at), length=?, first_id=?, last_step=?, open_call=?, error=?,"
         " row_count=(SELECT count(*) FROM step JOIN file ON file.n = step.file WHERE file.session = ?)"
         " WHERE n=?",
         (
-            counts.turns,
-            counts.steps,
-            counts.child_steps,
-            counts.failed,
-            counts.failing,
-            counts.rejected,
-            counts.edits,
-            counts.files,
-            counts.added,
-            counts.removed,
+            *astuple(counts),
             ended,
             active_length(began, ended, quiet, idle_gap(connection)),
             first_id,
@@ -119,3 +126,10 @@ def update(connection: sqlite3.Connection, session: int) -> None:
         ),
     )
     copies.recompute(connection, first_id)
+
+
+def _first_id(connection: sqlite3.Connection, session: int) -> str | None:
+    """The id of a session's first message, where it has one of its own."""
+    first = _one(connection, session, _FIRST)
+    message = first.id.rpartition("#")[0] if first is not None else None
+    return None if message is None or message.startswith(MADE_UP) else message

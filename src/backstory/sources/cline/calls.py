@@ -10,6 +10,7 @@ from .state import State
 
 MAX_TOKENS = 100_000_000
 MAX_DOLLARS = 10_000.0
+_NUMBERS = (int, float)
 _COUNTS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 
@@ -64,7 +65,7 @@ def _count(state: State, file: str, name: str, value: Any) -> int:
         return value
     if value is None:
         return 0
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    plain = isinstance(value, _NUMBERS) and not isinstance(value, bool)
     if plain and 0 <= value <= MAX_TOKENS:
         return int(value)
     state.refuse(file, f"/messages/{state.msg}/metrics/{name}", str(value))
@@ -74,7 +75,7 @@ def _count(state: State, file: str, name: str, value: Any) -> int:
 def _nano(state: State, file: str, where: str, value: Any) -> int | None:
     if value is None:
         return None
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    plain = isinstance(value, _NUMBERS) and not isinstance(value, bool)
     if plain and 0 <= value <= MAX_DOLLARS:
         nano: int = round(value * 1e9)
         return nano

@@ -31,6 +31,7 @@ DENIALS = (
     "The user denied this edit",
 )
 _truncated = re.compile(r"\[\.\.\. output truncated: \d+ chars total\. Refine the command")
+_TRUNCATED = "[... output truncated: "
 READ_CUT = "[Showing lines "
 LINE_CUT = " [line truncated]"
 
@@ -57,16 +58,14 @@ class CallResult(Struct):
     value: Any = None
 
 
-def read(content: Raw, is_error: bool) -> CallResult:
+def read(content: wire.Usual | Raw, is_error: bool) -> CallResult:
     """Take a result block's content apart. Never raises: what does not parse is a plain value."""
-    data = bytes(content)
-    if not data:
-        return CallResult(value=None, whole=_whole(None) if is_error else None)
-    if data[:1] == b"[" and not is_error:
+    items = content if isinstance(content, list) else None
+    if isinstance(content, Raw) and not is_error:
         items = wire.decode_items(content)
-        if items is not None:
-            return CallResult(items=[_item(item) for item in items])
-    value = wire.any_value(data)
+    if items is not None:
+        return CallResult(items=[_item(item) for item in items])
+    value: Any = wire.any_value(bytes(content)) if isinstance(content, Raw) else content
     if isinstance(value, str):
         value = _parsed(value)
     if isinstance(value, list):
@@ -196,7 +195,7 @@ def _int(digits: str) -> int | None:
 
 
 def _cut(text: str | None) -> bool:
-    return text is not None and _truncated.search(text) is not None
+    return text is not None and _TRUNCATED in text and _truncated.search(text) is not None
 
 
 def _running(text: str) -> CommandOutput | None:

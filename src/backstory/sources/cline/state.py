@@ -70,12 +70,12 @@ class State(Struct):
         waiting = self.pending.get(call_id)
         if not waiting:
             return None
+        if len(waiting) == 1:
+            del self.pending[call_id]
+            return waiting[0]
         nearest = waiting[-1].msg
         place = next(index for index, call in enumerate(waiting) if call.msg == nearest)
-        call = waiting.pop(place)
-        if not waiting:
-            del self.pending[call_id]
-        return call
+        return waiting.pop(place)
 
     def count(self, kind: str) -> None:
         """Count a kind of content that Backstory does not know."""

@@ -5,7 +5,6 @@ The translator is given messages in order and yields rows; what the next message
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Raw, Struct
@@ -54,9 +53,10 @@ class Translator:
         self.turns: dict[str, TurnRow] = {}
         self.calls: list[CallRow] = []
         self._opened: tuple[Any] | None = None
+        self.conversation = f"cline-cli:{context.session_id}" + (f":{context.stem}" if context.stem else "")
         self.tools = ToolSteps(context.qualify, context.cwd, context.policy, state)
 
-    def message(self, raw: Raw) -> Iterator[StepRow]:
+    def message(self, raw: Raw) -> list[StepRow]:
         """The steps of the next message, and of earlier calls whose results it brings."""
         index = self.state.msg
         self._opened = None
@@ -64,34 +64,38 @@ class Translator:
             message = wire.decode_wire(raw)
         except wire.JSON_ERRORS:
             message = loose_message(bytes(raw), self.state, self.context.file, index)
-        at, inferred = self._time(message)
+        at = epoch_ms(message.ts)
+        inferred = at is None
+        if at is None:
+            at = self._inferred_time(message.ts)
+        elif self.state.started_at is None:
+            self.state.started_at = at
         key = self.state.unique(message.id or f"@{index}")
         if isinstance(message.content, str):
             message.content = [wire.Block(type="text", text=message.content)]
         if message.role == "user":
-            yield from self._user(message, raw, key, at, inferred)
+            found = self._user(message, raw, key, at, inferred)
         else:
-            yield from self._assistant(message, raw, key, at, inferred)
+            found = self._assistant(message, raw, key, at, inferred)
         self.state.msg = index + 1
         if at is not None:
             self.state.last_at = max(at, self.state.last_at or at)
+        return found
 
-    def unfinished(self, since: int) -> Iterator[StepRow]:
+    def unfinished(self, since: int) -> list[StepRow]:
         """The calls from message `since` on whose results have not come."""
+        found: list[StepRow] = []
         for waiting in self.state.pending.values():
             for pending in waiting:
                 if pending.msg >= since:
-                    yield from self.tools.finish(pending, None, None, None)
+                    found += self.tools.finish(pending, None, None)
+        return found
 
-    def _time(self, message: wire.Wire) -> tuple[int | None, bool]:
-        """The message's time, or the nearest before it; true where it had to be inferred."""
-        at = epoch_ms(message.ts)
-        if at is not None:
-            self.state.started_at = self.state.started_at or at
-            return at, False
-        if message.ts is not None:
-            self.state.refuse(self.context.file, f"/messages/{self.state.msg}/ts", str(message.ts))
-        return self.state.last_at or self.first_at, True
+    def _inferred_time(self, ts: Any) -> int | None:
+        """The time of the nearest message before one that has none of its own."""
+        if ts is not None:
+            self.state.refuse(self.context.file, f"/messages/{self.state.msg}/ts", str(ts))
+        return self.state.last_at or self.first_at
 
     def _row(self, key: str, block: int, at: int | None, payload: Message | Other, *flags: str) -> StepRow:
         turn = self.state.turn
@@ -109,27 +113,26 @@ class Translator:
             flags=(*flags, *imported),
         )
 
-    def _user(
-        self, message: wire.Wire, raw: Raw, key: str, at: int | None, inferred: bool
-    ) -> Iterator[StepRow]:
+    def _user(self, message: wire.Wire, raw: Raw, key: str, at: int | None, inferred: bool) -> list[StepRow]:
         blocks = message.content
         assert isinstance(blocks, list)
         if len(blocks) == 1 and blocks[0].type == "tool_result":
             # Cline gives every result a message of its own.
-            yield from self._result(blocks[0], 0, None if inferred else at)
-            return
+            return self._result(blocks[0], 0, None if inferred else at)
         texts = [(number, block.text) for number, block in enumerate(blocks) if block.type == "text"]
         attached = [
             (number, block) for number, block in enumerate(blocks) if block.type in ("file", *IMAGE_KINDS)
         ]
         flags = ("time_inferred",) if inferred else ()
+        found = []
         if texts or attached:
-            yield self._prompt(message, key, at, texts, attached, flags)
+            found.append(self._prompt(message, key, at, texts, attached, flags))
         for number, block in enumerate(blocks):
             if block.type == "tool_result":
-                yield from self._result(block, number, None if inferred else at)
+                found += self._result(block, number, None if inferred else at)
             elif block.type not in ("text", "file", *IMAGE_KINDS):
-                yield self._unknown(raw, key, number, block, at, flags)
+                found.append(self._unknown(raw, key, number, block, at, flags))
+        return found
 
     def _prompt(
         self,
@@ -176,8 +179,10 @@ class Translator:
         size = results.decoded_size(data) if data is not None else None
         return Attachment(kind=block.type, name=block.path, size=size, media_type=block.mediaType)
 
-    def _text_of(self, raw: Raw) -> str | None:
-        if not bytes(raw):
+    def _text_of(self, raw: wire.Usual | Raw) -> str | None:
+        if not isinstance(raw, Raw):
+            return raw if isinstance(raw, str) else None
+        if not len(raw):
             return None
         try:
             value = wire.decode_any(raw)
@@ -187,7 +192,7 @@ class Translator:
 
     def _assistant(
         self, message: wire.Wire, raw: Raw, key: str, at: int | None, inferred: bool
-    ) -> Iterator[StepRow]:
+    ) -> list[StepRow]:
         blocks = message.content
         assert isinstance(blocks, list)
         meta = message.metadata or {}
@@ -197,7 +202,7 @@ class Translator:
             self._reply(at)
         if message.metrics is not None:
             self._call(message, key, at)
-        yield from self._activities(meta.get("modelToolActivities"), key, at, flags)
+        found = self._activities(meta.get("modelToolActivities"), key, at, flags)
         invalid = _invalid_calls(meta.get("invalidToolCalls"))
         for number, block in enumerate(blocks):
             if block.type == "tool_use":
@@ -205,11 +210,12 @@ class Translator:
             elif block.type in ("text", "thinking"):
                 text = block.text if block.type == "text" else block.thinking
                 if text and not text.isspace():
-                    yield self._said(message.role, hidden, block.type, text, key, number, at, flags)
+                    found.append(self._said(message.role, hidden, block.type, text, key, number, at, flags))
             elif block.type == "tool_result":
-                yield from self._result(block, number, at)
+                found += self._result(block, number, at)
             else:
-                yield self._unknown(raw, key, number, block, at, flags)
+                found.append(self._unknown(raw, key, number, block, at, flags))
+        return found
 
     def _said(
         self,
@@ -239,12 +245,11 @@ class Translator:
         self.turns[turn.id] = turn
 
     def _call(self, message: wire.Wire, key: str, at: int | None) -> None:
-        parts = ["cline-cli", self.context.session_id, *filter(None, [self.context.stem]), key]
         net = self.state.importing and self.context.net_imports
         found = call(
             self.state,
             self.context.file,
-            ":".join(parts),
+            f"{self.conversation}:{key}",
             key,
             at,
             message.metrics or {},
@@ -277,22 +282,21 @@ class Translator:
         )
         self.state.wait(raw_id, pending)
 
-    def _result(self, block: wire.Block, number: int, at: int | None) -> Iterator[StepRow]:
+    def _result(self, block: wire.Block, number: int, at: int | None) -> list[StepRow]:
         pending = self.state.answered(block.tool_use_id or "")
         if pending is not None:
-            yield from self.tools.finish(pending, block, at, number)
-        else:
-            yield self.tools.orphan(block, number, at)
+            return self.tools.finish(pending, block, at)
+        return [self.tools.orphan(block, number, at)]
 
-    def _activities(
-        self, activities: Any, key: str, at: int | None, flags: tuple[str, ...]
-    ) -> Iterator[StepRow]:
+    def _activities(self, activities: Any, key: str, at: int | None, flags: tuple[str, ...]) -> list[StepRow]:
         """Tools that the provider ran itself; no block of the message stands for them."""
         if not isinstance(activities, list):
-            return
-        for number, entry in enumerate(activities):
-            if isinstance(entry, dict):
-                yield self.tools.activity(entry, key, number, at, flags)
+            return []
+        return [
+            self.tools.activity(entry, key, number, at, flags)
+            for number, entry in enumerate(activities)
+            if isinstance(entry, dict)
+        ]
 
     def _blocks_of(self, raw: Raw) -> Any:
         """The content of a message as it was written; decoded once for all of its blocks."""

@@ -109,6 +109,8 @@ def _argument(text: str) -> str:
 
 def join_heredocs(lines: list[str]) -> list[str]:
     """Put a heredoc back together that a model sent as separate commands; Cline runs it as one."""
+    if len(lines) < 2:
+        return list(lines)
     places: dict[str, list[int]] = {}
     for index, line in enumerate(lines):
         places.setdefault(line.strip(), []).append(index)
@@ -151,15 +153,21 @@ def reads(value: Any) -> list[ReadItem]:
             continue
         if not isinstance(entry, dict):
             continue
-        path = next(
-            (entry[key] for key in ("path", "file_path", "filePath") if isinstance(entry.get(key), str)), None
-        )
+        path = _path(entry)
         start, end = line_number(entry.get("start_line")), line_number(entry.get("end_line"))
         if path is not None:
             items.append(_read_item(path, start, end))
         elif items and (start is not None or end is not None):
             items.append(_read_item(items.pop().path, start, end))
     return items
+
+
+def _path(entry: dict[str, Any]) -> str | None:
+    for key in ("path", "file_path", "filePath"):
+        path = entry.get(key)
+        if isinstance(path, str):
+            return path
+    return None
 
 
 def _read_entries(value: Any) -> list[Any]:
@@ -180,7 +188,7 @@ def _read_item(path: str, start: int | None, end: int | None) -> ReadItem:
 
 def line_number(value: Any) -> int | None:
     """A line number as a number or a digit string; anything else is absent."""
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return None
     if isinstance(value, int):
         return value

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...schema.step import Command, ContentStatus, Edit, Other, Payload, Range, Read, StepRow
+from ...schema.step import Command, ContentStatus, Edit, Other, Payload, Range, Read, StepRow, StepType
 from . import patch, results, tools, wire
 from .approval import Policy
 from .pairing import pair
@@ -18,10 +18,14 @@ from .state import Pending, State
 BLOCK = 4096
 """Room between the positions of two blocks, for the items of a batched call."""
 AGENT_TOOLS = ("spawn_agent", "team_run_task", "team_spawn_teammate", "team_task")
-
-
 Paired = tuple[int | None, ItemResult | None, tuple[str, ...]]
 """The index of an item, its result, and flags; either of the first two may be missing."""
+_TYPES: dict[type[Payload], StepType] = {
+    Command: "command",
+    Read: "read",
+    Edit: "edit",
+    Other: "other",
+}
 
 
 class Made(Struct, frozen=True, gc=False):
@@ -50,9 +54,7 @@ class ToolSteps:
             "fetch_web_content": self._fetches,
         }
 
-    def finish(
-        self, call: Pending, block: wire.Block | None, at: int | None, number: int | None
-    ) -> Iterator[StepRow]:
+    def finish(self, call: Pending, block: wire.Block | None, at: int | None) -> list[StepRow]:
         """The steps of a call, with its result when there is one."""
         result = None
         if block is not None:
@@ -61,9 +63,7 @@ class ToolSteps:
         reader = self._readers.get(call.name)
         made = reader(value, result) if reader else []
         made = made or [self._other(call.name, value, result)]
-        spawns = _task(call.name, value)
-        for index, item in enumerate(made):
-            yield self._row(call, index, item, at, block is not None, spawns)
+        return self._rows(call, made, at, block is not None, _task(call.name, value))
 
     def orphan(self, block: wire.Block, number: int, at: int | None) -> StepRow:
         """A result that no call of this conversation asked for."""
@@ -76,7 +76,7 @@ class ToolSteps:
             key, name, b"", self.state.msg, number, at, self.state.turn.id if self.state.turn else None
         )
         made = replace(made, flags=(*made.flags, "result_without_call"))
-        return self._row(call, 0, made, None, True, None)
+        return self._rows(call, [made], None, True, None)[0]
 
     def activity(
         self, entry: dict[str, Any], key: str, number: int, at: int | None, inferred: tuple[str, ...]
@@ -105,34 +105,45 @@ class ToolSteps:
             flags=(*flags, *inferred),
         )
 
-    def _row(
-        self, call: Pending, index: int, made: Made, at: int | None, finished: bool, spawns: str | None
-    ) -> StepRow:
-        result = made.result
-        error = results.step_error(result) if result is not None else None
-        decision, source = self.policy.decide(call.name, error.kind if error else None, finished)
-        imported: tuple[str, ...] = ()
-        if self.state.importing:
-            # Another tool ran it: Cline's settings say nothing of who approved.
-            imported, decision, source = ("imported",), "n/a", None
-        return StepRow(
-            id=f"{self.qualify(call.id)}#{index}",
-            msg=call.msg,
-            sub=(call.block + 1) * BLOCK + min(index, BLOCK - 1),
-            type=_type(made.payload),
-            payload=made.payload,
-            pointer=f"/messages/{call.msg}/content/{call.block}",
-            at=call.at,
-            ended_at=at,
-            turn_id=call.turn_id,
-            decision=decision,
-            decision_source=source,
-            outcome="unknown" if result is None else results.outcome(result),
-            content_status=made.status,
-            error=error,
-            flags=(*made.flags, *call.flags, *imported),
-            spawns=spawns,
-        )
+    def _rows(
+        self, call: Pending, made: list[Made], at: int | None, finished: bool, spawns: str | None
+    ) -> list[StepRow]:
+        """One row an item; what all items of a call share is made once."""
+        key = self.qualify(call.id)
+        pointer = f"/messages/{call.msg}/content/{call.block}"
+        importing = self.state.importing
+        shared = (*call.flags, "imported") if importing else call.flags
+        rows = []
+        for index, item in enumerate(made):
+            result = item.result
+            error = results.step_error(result) if result is not None else None
+            # What another tool ran, Cline's settings say nothing of: nobody knows who approved.
+            decision, source = (
+                ("n/a", None)
+                if importing
+                else self.policy.decide(call.name, error.kind if error else None, finished)
+            )
+            rows.append(
+                StepRow(
+                    id=f"{key}#{index}",
+                    msg=call.msg,
+                    sub=(call.block + 1) * BLOCK + min(index, BLOCK - 1),
+                    type=_TYPES[type(item.payload)],
+                    payload=item.payload,
+                    pointer=pointer,
+                    at=call.at,
+                    ended_at=at,
+                    turn_id=call.turn_id,
+                    decision=decision,
+                    decision_source=source,
+                    outcome="unknown" if result is None else results.outcome(result),
+                    content_status=item.status,
+                    error=error,
+                    flags=item.flags + shared,
+                    spawns=spawns,
+                )
+            )
+        return rows
 
     def _input(self, call: Pending) -> Any:
         if call.invalid is not None:
@@ -159,11 +170,10 @@ class ToolSteps:
             return [(index, missing, ()) for index in range(len(queries))]
         if result.items is None:
             return [(index, result.whole, ()) for index in range(len(queries))]
-        paired: list[Paired] = []
-        for one in pair(queries, result.items):
-            found = result.items[one.result] if one.result is not None else None
-            paired.append((one.item, found, ("paired_by_position",) if one.by_position else ()))
-        return paired
+        return [
+            (index, found, ("paired_by_position",) if by_position else ())
+            for index, found, by_position in pair(queries, result.items)
+        ]
 
     def _commands(self, value: Any, result: CallResult | None) -> list[Made]:
         items = tools.commands(value)
@@ -273,14 +283,6 @@ class ToolSteps:
             )
             made.append(Made(edit, found))
         return made
-
-
-def _type(payload: Payload) -> Any:
-    if isinstance(payload, Command):
-        return "command"
-    if isinstance(payload, Read):
-        return "read"
-    return "edit" if isinstance(payload, Edit) else "other"
 
 
 def _single(result: CallResult | None) -> ItemResult | None:

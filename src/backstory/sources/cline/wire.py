@@ -8,41 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
 EMPTY = Raw(b"")
-
-
-class Block(Struct, gc=False):
-    """One content block of any type; which fields are set depends on `type`."""
-
-    type: str
-    text: str | None = None
-    thinking: str | None = None
-    id: str | None = None
-    name: str | None = None
-    input: Raw = EMPTY
-    tool_use_id: str | None = None
-    content: Raw = EMPTY
-    is_error: bool | None = None
-    path: str | None = None
-    data: Raw = EMPTY
-    mediaType: str | None = None
-
-
-class Wire(Struct, gc=False):
-    """One message of a conversation."""
-
-    role: str
-    content: list[Block] | str
-    id: str | None = None
-    ts: Any = None
-    metadata: dict[str, Any] | None = None
-    modelInfo: dict[str, Any] | None = None
-    metrics: dict[str, Any] | None = None
 
 
 class Item(Struct, gc=False):
@@ -52,6 +23,45 @@ class Item(Struct, gc=False):
     result: Any = None
     success: bool | None = None
     error: Any = None
+
+
+C = TypeVar("C")
+
+
+class AnyBlock(Struct, Generic[C], gc=False):
+    """One content block of any type; which fields are set depends on `type`."""
+
+    type: str
+    text: str | None = None
+    thinking: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Raw = EMPTY
+    tool_use_id: str | None = None
+    content: C = None  # type: ignore[assignment]  # A union with `Raw` would not be kept raw.
+    is_error: bool | None = None
+    path: str | None = None
+    data: Raw = EMPTY
+    mediaType: str | None = None
+
+
+class AnyMessage(Struct, Generic[C], gc=False):
+    """One message of a conversation."""
+
+    role: str
+    content: list[AnyBlock[C]] | str
+    id: str | None = None
+    ts: Any = None
+    metadata: dict[str, Any] | None = None
+    modelInfo: dict[str, Any] | None = None
+    metrics: dict[str, Any] | None = None
+
+
+Usual = list[Item] | str | None
+"""What nearly every block's `content` is: it is decoded along with its message, everything else stays raw."""
+
+Block = AnyBlock[Usual | Raw]
+Wire = AnyMessage[Usual | Raw]
 
 
 class Document(Struct):
@@ -67,7 +77,8 @@ class Document(Struct):
 
 
 _document = msgspec.json.Decoder(Document)
-_wire = msgspec.json.Decoder(Wire)
+_usual: msgspec.json.Decoder[Any] = msgspec.json.Decoder(AnyMessage[Usual])
+_unusual: msgspec.json.Decoder[Any] = msgspec.json.Decoder(AnyMessage[Raw])
 _items = msgspec.json.Decoder(list[Item])
 _any = msgspec.json.Decoder()
 _encode = msgspec.json.Encoder().encode
@@ -75,7 +86,7 @@ _encode = msgspec.json.Encoder().encode
 JSON_ERRORS = (msgspec.DecodeError, UnicodeError, RecursionError, ValueError)
 """What decoding may raise on bad input; msgspec's validation errors are among them."""
 
-
+_NESTS = (dict, list)
 MAX_DEPTH = 60
 """Levels of nesting up to which a value is kept as a value; a deeper one is kept as text."""
 
@@ -87,25 +98,40 @@ def decode_document(data: bytes) -> Document:
 
 def decode_wire(raw: Raw | bytes) -> Wire:
     """One message, strictly. Raises one of `JSON_ERRORS`, also where a value in it is nested too deeply."""
-    message = _wire.decode(raw)
-    for value in (message.metadata, message.metrics, message.modelInfo, message.ts):
-        if type(value) is dict and not any(type(inner) in (dict, list) for inner in value.values()):
-            continue
-        if is_deep(value):
-            raise RecursionError("nested too deeply")
+    try:
+        message: Wire = _usual.decode(raw)
+        usual = isinstance(message.content, str) or all(map(_is_usual, message.content))
+    except JSON_ERRORS:
+        usual = False
+    if not usual:
+        message = _unusual.decode(raw)
+    if is_deep(message.metadata, message.metrics, message.modelInfo, message.ts):
+        raise RecursionError("nested too deeply")
     return message
 
 
+def _is_usual(block: Block) -> bool:
+    """Whether an array in a block, if there is one, holds nothing but query items."""
+    return not isinstance(block.content, list) or (not block.is_error and _are_whole(block.content))
+
+
+def _are_whole(items: list[Item]) -> bool:
+    """Whether all of them are query items; a result that is nested too deeply becomes its own text."""
+    for item in items:
+        if item.query is None or item.success is None:
+            return False
+        if type(item.result) is not str and is_deep(item.result):
+            item.result = encode(item.result).decode()
+    return True
+
+
 def decode_items(raw: Raw) -> list[Item] | None:
-    """An array result, or null where the array holds something else than query items."""
+    """An array result that stayed raw, or null where it is something else than query items."""
     try:
         items = _items.decode(raw)
     except JSON_ERRORS:
         return None
-    for item in items:
-        if type(item.result) is not str and is_deep(item.result):
-            item.result = encode(item.result).decode()
-    return items if all(item.query is not None and item.success is not None for item in items) else None
+    return items if _are_whole(items) else None
 
 
 def decode_any(raw: Raw | bytes | str) -> Any:
@@ -143,17 +169,17 @@ def loads(text: str, refused: list[str] | None = None) -> Any:
     return clean(json.loads(text, strict=False), refused)
 
 
-def is_deep(value: Any) -> bool:
+def is_deep(*values: Any) -> bool:
     """Whether a value is nested so deeply that walking through it could end in a recursion error."""
-    level = [value] if isinstance(value, dict | list) else []
+    level = [value for value in values if type(value) in _NESTS]
     for _ in range(MAX_DEPTH):
         if not level:
             return False
         level = [
             inner
             for outer in level
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, dict | list)
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) in _NESTS
         ]
     return bool(level)
 
