@@ -151,13 +151,13 @@ def test_drawn() -> None:
     assert lines(draw_reconcile(VIEW, FOUND, SHORTS, 3)) == [
         "Cline's own session totals against the calls in its messages, 5 sessions",
         "",
-        "  Cline's session totals                          metadata.usage of 4 manifests    $6.37",
-        "  subagents, which Cline's total leaves out       4 children                      +$0.72",
-        "  copies of calls that count in another session   12 calls                        −$0.87",
-        "  requests that left no message                   1 session                       −$0.05",
-        "  sessions to which Cline wrote no total          1 session                       +$0.09",
-        "  ──────────────────────────────────────────────────────────────────────────────────────",
-        "  Backstory, reported                                                              $6.26",
+        "  Cline's session totals                metadata.usage of 4 manifests    $6.37",
+        "  subagents, left out by Cline          4 children                      +$0.72",
+        "  copies, counted in another session    12 calls                        −$0.87",
+        "  requests that left no message         1 session                       −$0.05",
+        "  sessions without a total of Cline's   1 session                       +$0.09",
+        "  ────────────────────────────────────────────────────────────────────────────",
+        "  Backstory, reported                                                    $6.26",
         "",
         "  1 session agrees to the cent. The 4 that do not:",
         "  ID     TITLE                                              CLINE   HERE  WHY",
@@ -172,10 +172,10 @@ def test_one_session_drawn() -> None:
     assert lines(draw_reconcile(VIEW, FOUND[1:2], SHORTS, 3)) == [
         "Cline's own total of t5d2k against the calls in its messages",
         "",
-        "  Cline's total                               metadata.usage of 1 manifest    $2.02",
-        "  subagents, which Cline's total leaves out   4 children                     +$0.72",
-        "  ─────────────────────────────────────────────────────────────────────────────────",
-        "  Backstory, reported                                                         $2.74",
+        "  Cline's total                  metadata.usage of 1 manifest    $2.02",
+        "  subagents, left out by Cline   4 children                     +$0.72",
+        "  ────────────────────────────────────────────────────────────────────",
+        "  Backstory, reported                                            $2.74",
     ]
 
 

@@ -229,17 +229,17 @@ def test_top() -> None:
     shorts = {gateway.session_id: "t5d2k", jobs.session_id: "w0c4r"}
     assert lines(draw_top(VIEW, top, shorts)) == [
         "Costliest sessions",
-        "  t5d2k  web-console     Port the date helpers                                   148 calls     $2.74",
-        "  w0c4r  billing-worker  (no prompt)                                                1 call    ~$0.98",
+        "  t5d2k  web-console     Port the date helpers                                    148 calls    $2.74",
+        "  w0c4r  billing-worker  (no prompt)                                                 1 call   ~$0.98",
         "",
         "Costliest prompts",
-        "  t5d2k 2  port them first                                                        31 calls     $1.61",
+        "  t5d2k 2  port them first                                                          31 calls   $1.61",
         "",
         "Costliest calls",
-        "  t5d2k 2  after  read  src/0.ts and 11 more                           74.1k in, 4% cached     $0.39",
-        "  w0c4r  after  run  git log                                           52.7k in, 0% cached   covered",
-        "  w0c4r 1  after  tool  github__get 482                                    9 in, 0% cached  no price",
-        "  w0c4r 1  at the beginning                                                           0 in    ~$0.17",
+        "  t5d2k 2  after  read  src/0.ts and 11 more                          74.1k in, 4% cached      $0.39",
+        "  w0c4r  after  run  git log                                          52.7k in, 0% cached    covered",
+        "  w0c4r 1  after  tool  github__get 482                                   9 in, 0% cached   no price",
+        "  w0c4r 1  at the beginning                                                          0 in     ~$0.17",
     ]
 
 

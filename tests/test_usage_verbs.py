@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from test_cli_verbs import Done
+from test_prices import served  # noqa: F401  the fixture
 
 from backstory.cli.main import run
 from backstory.cli.usage import GROUPINGS, TOOLS
@@ -257,17 +258,25 @@ def test_wrong_budgets(backstory: Run, words: tuple[str, ...]) -> None:
 def test_prices(backstory: Run) -> None:
     done = backstory("prices")
     assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines()[0].split() == [
-        "MODEL",
-        "ROUTE",
-        "INPUT",
-        "CACHE",
-        "READ",
-        "CACHE",
-        "WRITE",
-        "OUTPUT",
-        "FROM",
-    ]
+    assert (
+        " ".join(done.out.splitlines()[0].split()) == "MODEL ROUTE INPUT CACHE READ CACHE WRITE OUTPUT FROM"
+    )
     document = backstory("prices", "--json").json["prices"]
     assert len(document) == done.out.count("\n") - 1
     assert next(one for one in document if one["name"] == "claude-sonnet-4-5")["price"]["input"] == 3.0
+
+
+def test_prices_are_fetched_when_asked(
+    backstory: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    served_here = request.getfixturevalue("served")
+    monkeypatch.setattr("genai_prices.update_prices.DEFAULT_UPDATE_URL", served_here["url"].decode())
+    done = backstory("prices", "refresh", "--json")
+    assert done.code == 0
+    assert done.err.startswith("Prices of 1 models from 1 providers, as of ")
+    assert (tmp_path / "home" / "prices.json").exists()
+    assert backstory("prices", "--json").json["prices"]
+    served_here["body"] = b"<html>"
+    done = backstory("prices", "refresh")
+    assert (done.code, done.out) == (1, "")
+    assert "could not be fetched" in done.err

@@ -40,7 +40,7 @@ def show_models(app: App, chosen: Selection, options: Mapping[str, Any]) -> None
     lacking = next((one for one in found if one.calls["unpriced"]), None)
     if lacking is not None:
         name = app.term.view.glyphs.one_line(lacking.name)
-        app.term.hint(f'A price of your own: [prices."{name}"] in config.toml of Backstory\'s folder.')
+        app.term.hint(f'[prices."{name}"] in config.toml gives it a price.')
 
 
 def draw_models(view: View, found: Sequence[Used], *, unpriced: bool = False) -> Iterator[Line]:

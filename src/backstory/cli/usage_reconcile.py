@@ -17,14 +17,15 @@ from .words import counted
 
 DEFAULT_LIMIT = 10
 INDENT = 2
+BETWEEN = 3
 LEAST_TITLE = 16
 REASONS = {
-    "subagents": ("subagents, which Cline's total leaves out", "child"),
-    "copies": ("copies of calls that count in another session", "call"),
+    "subagents": ("subagents, left out by Cline", "child"),
+    "copies": ("copies, counted in another session", "call"),
     "retries": ("requests that left no message", "session"),
-    "superseded": ("calls whose messages have left the conversation", "call"),
-    "pending": ("runs that have not ended, not in Cline's total yet", "session"),
-    "no_total": ("sessions to which Cline wrote no total", "session"),
+    "superseded": ("calls whose messages are gone", "call"),
+    "pending": ("runs that have not ended", "session"),
+    "no_total": ("sessions without a total of Cline's", "session"),
     "rounding": ("rounding", "session"),
     "unexplained": ("unexplained", "session"),
 }
@@ -140,13 +141,16 @@ def _bridge(view: View, found: Sequence[Compared]) -> Iterator[Line]:
         rows.append((words, counted(one.count, noun, PLURALS.get(noun)), signed(view, one.nano), role))
     last = ("Backstory, reported", "", money(sum(one.here for one in found)), "")
     widths = [max(len(line[at]) for line in (*rows, last)) for at in range(3)]
+    whole = sum(widths) + 2 * BETWEEN
+    narrow = INDENT + whole > view.width
+    if narrow:
+        whole -= widths[1] + BETWEEN
     for at, (words, count, amount, role) in enumerate((*rows, last)):
         if at == len(rows):
-            yield spans("  ", (view.glyphs.rule * (sum(widths) + 6), "label"))
-        yield spans(
-            "  ", (words, role), " " * (widths[0] - len(words) + 3), (count.ljust(widths[1]), "label"),
-            f"   {amount.rjust(widths[2])}",
-        )  # fmt: skip
+            yield spans(" " * INDENT, (view.glyphs.rule * whole, "label"))
+        middle = "" if narrow else count.ljust(widths[1] + BETWEEN)
+        pad = " " * (widths[0] - len(words) + BETWEEN)
+        yield spans(" " * INDENT, (words, role), pad, (middle, "label"), amount.rjust(widths[2]))
 
 
 def _table(view: View, found: Sequence[Compared], shorts: Mapping[str, str]) -> Iterator[Line]:
@@ -169,7 +173,7 @@ def _table(view: View, found: Sequence[Compared], shorts: Mapping[str, str]) -> 
     ]
     fit = layout(columns, rows, view.width - INDENT, least=LEAST_TITLE)
     for line in (header(fit), *(row(fit, cells, view) for cells in rows)):
-        yield (("  ", ""), *line)
+        yield ((" " * INDENT, ""), *line)
 
 
 def _why(view: View, one: Compared) -> Line:

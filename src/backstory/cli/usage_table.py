@@ -19,7 +19,7 @@ HEADS = {"model": ("MODEL", "ROUTE"), "session": ("ID", "PROJECT", "TITLE"), "pr
 FIGURES = (
     Column("SESSIONS", right=True, leaves=4),
     Column("CALLS", right=True, leaves=3),
-    Column("INPUT", right=True, leaves=5),
+    Column("INPUT", right=True, leaves=6),
     Column("CACHED", right=True, leaves=2),
     Column("OUTPUT", right=True, leaves=1),
     Column("REPORTED", right=True),
@@ -67,7 +67,7 @@ def draw_meaning(view: View, found: Report, zone: str, unpriced: Sequence[str]) 
 
 
 def _key_column(name: str, at: int) -> Column:
-    leaves = {"PROJECT": 6, "ROUTE": 6}.get(name) if at else None
+    leaves = {"PROJECT": 5, "ROUTE": 5}.get(name) if at else None
     return Column(name, leaves=leaves, stretch=name == "TITLE")
 
 

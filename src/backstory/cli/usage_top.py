@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ledger.report import Figures
 from ..ledger.top import Asked, Costly, Prompt, Top, short_ids, top
 from ..schema.document import iso
-from .line import Line, View, beside, spans
+from .line import Line, View, beside, spans, width
 from .money import money
 from .options import App
 from .rows import command_line
@@ -41,22 +41,25 @@ def draw_top(view: View, found: Top, shorts: Mapping[str, str]) -> Iterator[Line
     """Three lists, the costliest first in each."""
     yield spans(("Costliest sessions", "title"))
     names = [view.glyphs.one_line(row.keys["project"] or "") for row in found.sessions]
-    width = min(max(map(len, names), default=0), PROJECT_CELLS)
-    for row, name in zip(found.sessions, names, strict=True):
+    longest = min(max(map(len, names), default=0), PROJECT_CELLS)
+    edges = _edges([row.figures for row in found.sessions])
+    for row, name, edge in zip(found.sessions, names, edges, strict=True):
         title = view.glyphs.one_line(row.keys["title"] or "") or "(no prompt)"
         left = spans(
-            "  ", (_short(shorts, row.keys["session"]), "label"), f"  {name[:width].ljust(width)}  {title}"
+            "  ",
+            (_short(shorts, row.keys["session"]), "label"),
+            f"  {name[:longest].ljust(longest)}  {title}",
         )
-        yield beside(view, left, _edge(row.figures))
+        yield beside(view, left, edge)
     if found.prompts:
         yield ()
         yield spans(("Costliest prompts", "title"))
-    for prompt in found.prompts:
+    for prompt, edge in zip(found.prompts, _edges([prompt.figures for prompt in found.prompts]), strict=True):
         left = (
             *_place(shorts, prompt.place.session_id, prompt.number),
             (view.glyphs.one_line(prompt.text), ""),
         )
-        yield beside(view, left, _edge(prompt.figures))
+        yield beside(view, left, edge)
     if found.calls:
         yield ()
         yield spans(("Costliest calls", "title"))
@@ -83,10 +86,16 @@ def _place(shorts: Mapping[str, str], session_id: str, number: int | None) -> Li
     return spans("  ", (f"{_short(shorts, session_id)} {number or ''}".rstrip(), "label"), "  ")
 
 
-def _edge(figures: Figures) -> Line:
-    amount = cost(figures)
-    pad = " " * max(8 - sum(len(text) for text, _ in amount), 0)
-    return (*spans(f"{counted(figures.calls, 'call')}  {pad}"), *amount)
+def _edges(found: Sequence[Figures]) -> list[Line]:
+    """Calls and cost of each, in columns."""
+    calls = [counted(figures.calls, "call") for figures in found]
+    amounts = [cost(figures) for figures in found]
+    longest = max(map(len, calls), default=0)
+    widest = max(map(width, amounts), default=0)
+    return [
+        (*spans(f"{count.rjust(longest)}{' ' * (widest - width(amount) + 3)}"), *amount)
+        for count, amount in zip(calls, amounts, strict=True)
+    ]
 
 
 def _after(view: View, asked: tuple[Asked, ...]) -> Line:
@@ -116,8 +125,7 @@ def _call_edge(call: Costly) -> Line:
         amount = spans((estimate(call.amount or 0), "estimated"))
     else:
         amount = spans(("covered", "covered") if call.kind == "covered" else ("no price", "rejected"))
-    pad = " " * max(8 - sum(len(text) for text, _ in amount), 0)
-    return (*spans(f"{words}  {pad}"), *amount)
+    return (*spans(f"{words}{' ' * max(11 - width(amount), 2)}"), *amount)
 
 
 def _prompt_json(prompt: Prompt) -> dict[str, Any]:

@@ -237,7 +237,9 @@ def _calls(connection: sqlite3.Connection, file: int, one: FileDraft) -> set[int
 def _set_aside(connection: sqlite3.Connection, file: int, calls: list[CallRow]) -> None:
     """Keep a call under a name of its own when another, made at another time, takes its key: both were made."""
     for call in calls:
-        old = connection.execute("SELECT n, at FROM call WHERE file = ? AND key = ?", (file, call.key)).fetchone()
+        old = connection.execute(
+            "SELECT n, at FROM call WHERE file = ? AND key = ?", (file, call.key)
+        ).fetchone()
         if old is None or old[1] == call.at:
             continue
         (versions,) = connection.execute(
