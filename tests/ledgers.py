@@ -209,7 +209,11 @@ def forest(root: Path, seed: int) -> list[Session]:
         for own in range(rng.randrange(3)):
             session.prompt(f"More {own}", id=f"{session_id}-more-{own}", ts=start + 60_000 + own)
             counts = paid(0.01 * rng.randrange(3), rng.randrange(100, 103))
-            session.reply("Yes", id=f"msg_{rng.randrange(4)}", ts=start + 61_000 + own, metrics=counts)
+            reply = session.reply(
+                "Yes", id=f"msg_{rng.randrange(4)}", ts=start + 61_000 + own, metrics=counts
+            )
+            if rng.random() < 0.2:
+                del reply[rng.choice(["id", "ts"])]
         if rng.random() < 0.2:
             session.manifest = None
         grown.append(session)

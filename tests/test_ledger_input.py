@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import ANTHROPIC, CENT, HOUR, Total, counted, paid, rows, talk, total
+from ledgers import ANTHROPIC, CENT, HOUR, Total, counted, paid, rewritten, rows, talk, total
 from sessions import START, Session, archive, iso, metrics, pretty
 
 # --- Times ------------------------------------------------------------------------------------------------
@@ -285,3 +285,26 @@ def test_a_message_that_says_nothing_makes_the_call_that_it_tells(tmp_path: Path
     with archive(tmp_path) as kept:
         kept.sync([session.root])
         assert total(kept).reported == 3 * CENT
+
+
+@pytest.mark.parametrize(
+    "missing", [{"ts": ...}, {"id": ..., "ts": ...}], ids=["no time", "neither time nor id"]
+)
+def test_a_time_that_is_known_better_later_makes_no_second_call(tmp_path: Path, missing: Any) -> None:
+    """First there is no manifest and no time at all, then a manifest, then a message with a time before it."""
+    session = Session(tmp_path / "sessions")
+    manifest, session.manifest = session.manifest, None
+    session.prompt("Hello", ts=...)
+    session.reply("Hi", metrics=paid(0.01), **missing)
+    with archive(tmp_path) as kept:
+        rewritten(session, START // 1000)
+        kept.sync([session.root])
+        session.manifest = manifest
+        rewritten(session, START // 1000 + 60)
+        kept.sync([session.root])
+        assert total(kept).reported == CENT
+        session.messages[0]["ts"] = START + 500
+        rewritten(session, START // 1000 + 120)
+        kept.sync([session.root])
+        assert total(kept).reported == CENT
+        assert [(call.at, call.counted, call.superseded) for call in rows(kept)] == [(START + 500, 1, 0)]

@@ -20,6 +20,7 @@ from backstory.ledger.tooluse import Uses
 from backstory.ledger.top import Asked, Costly, Prompt, Top
 
 CENT = 10_000_000
+KINDS = ("reported", "covered", "estimated", "unpriced")
 
 
 def figures(
@@ -244,7 +245,7 @@ def test_top() -> None:
 
 
 def test_models_and_their_prices() -> None:
-    calls = dict.fromkeys(("reported", "covered", "estimated", "unpriced"), 0)
+    calls = dict.fromkeys(KINDS, 0)
     found = [
         Used("claude-sonnet-4-5", "anthropic", "claude-sonnet-4.5", {**calls, "reported": 9}, 5_600_000),
         Used(
@@ -284,3 +285,49 @@ def test_tools() -> None:
     many = [Uses({"command": f"x{n}"}, 1) for n in range(50)]
     assert lines(draw_tools(VIEW, "command", many))[-1] == "10 more: --csv"
     assert len(lines(draw_tools(VIEW._replace(cut=False), "command", many))) == 51
+
+
+HOSTILE = [
+    "\x1b]0;owned\x07\x1b[2J",
+    "right\u202eto left",
+    "a\tb\nc",
+    "会话列表翻译成中文和希伯来文 עברית " * 3,
+    "x" * 300,
+    "",
+    "\x9b\ud83d",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("cells", [60, 80, 100, 120])
+def test_no_name_acts_or_is_too_wide(name: str, cells: int) -> None:
+    """Names of models, routes, projects, tools and titles are those of sessions: nothing in them reaches a terminal."""
+    view = VIEW._replace(width=cells)
+    own = figures(1, 9, (1000, 500, 10), (5, 3, 7))
+    at = place("t5d2k", name)
+    drawn = [
+        *draw_usage(view, Report("project", own, [Row({"project": name}, own)]), "all", {}),
+        *draw_usage(
+            view,
+            Report("session", own, [Row({"session": "x", "project": name, "title": name}, own)]),
+            "all",
+            {},
+        ),
+        *draw_top(
+            view,
+            Top(
+                [Row({"session": "x", "project": name, "title": name}, own)],
+                [Prompt(at, "x", 2, name, own)],
+                [Costly(at, 2, (Asked("other", name, name),), "a", None, name, "reported", 5, 10, 5, 0, 1)],
+            ),
+            {"x": "t5d2k"},
+        ),
+        *draw_models(
+            view, [Used("glm-5.2", "cline-pass", "glm-5.2", dict.fromkeys(KINDS, 1), prices=[name])]
+        ),
+        draw_line(view._replace(width=400), (name, own), own, passed=True),
+    ]
+    for line in drawn[:-1]:
+        assert width(line) <= cells, lines([line])
+    for line in drawn:
+        assert all(text.isprintable() for text, _ in line), lines([line])

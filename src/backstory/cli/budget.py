@@ -16,7 +16,7 @@ from .money import money
 from .options import App, json_option, pass_app, reading_options
 from .table import Column, header, layout, row
 from .usage import settled
-from .usage_words import NOTHING, dollars, estimate, nano_of
+from .usage_words import NOTHING, dollars, estimate, named, nano_of
 
 PASSED = 3
 """Exit code of a check that finds a budget passed."""
@@ -24,9 +24,9 @@ OFF = "off"
 COLUMNS = (
     Column("BUDGET"),
     Column("LIMIT", right=True),
-    Column("REPORTED", right=True),
-    Column("ESTIMATED", right=True),
-    Column("COVERED", right=True),
+    Column("REPORTED", right=True, leaves=2),
+    Column("ESTIMATED", right=True, leaves=3),
+    Column("COVERED", right=True, leaves=1),
     Column("USED", right=True),
     Column("BY THE END", right=True),
     Column(""),
@@ -54,7 +54,7 @@ def _cells(view: View, one: Standing) -> list[Line]:
     share = f"{100 * one.spent / budget.nano:.0f}%"
     projected = money(one.projected)
     return [
-        spans(view.glyphs.one_line(words_of(budget))),
+        spans(named(view, words_of(budget))),
         spans(money(budget.nano)),
         spans(money(figures.reported)) if figures.reported_calls else (NOTHING,),
         spans((estimate(figures.estimated), "estimated")) if figures.estimated_calls else (NOTHING,),

@@ -15,13 +15,14 @@ from .line import Line, View, spans
 from .options import App, json_option, pass_app, reading_options
 from .table import Column, header, layout, row
 from .usage import settled
+from .usage_words import named
 
 COLUMNS = (
     Column("MODEL"),
     Column("ROUTE", leaves=1),
     Column("INPUT", right=True),
-    Column("CACHE READ", right=True),
-    Column("CACHE WRITE", right=True),
+    Column("CACHE READ", right=True, leaves=3),
+    Column("CACHE WRITE", right=True, leaves=2),
     Column("OUTPUT", right=True),
     Column("FROM", stretch=True),
 )
@@ -39,7 +40,7 @@ def draw_prices(view: View, found: Sequence[Listing]) -> Iterator[Line]:
 
 
 def _cells(view: View, one: Listing) -> list[Line]:
-    name, route = view.glyphs.one_line(one.name), view.glyphs.one_line(one.route or "")
+    name, route = named(view, one.name), named(view, one.route)
     if one.price is None:
         return [spans(name), spans(route), (), (), (), (), spans(("no price", "rejected"))]
     rates = one.price.rates

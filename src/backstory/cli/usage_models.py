@@ -10,12 +10,13 @@ from .line import Line, View, spans
 from .options import App
 from .table import Column, header, layout, row
 from .usage import Selection, nothing_matches, settled
+from .usage_words import named
 from .words import tokens
 
 COLUMNS = (
     Column("MODEL"),
     Column("AS WRITTEN", leaves=1),
-    Column("ROUTE"),
+    Column("ROUTE", leaves=2),
     Column("CALLS", right=True),
     Column("TOKENS", right=True),
     Column("PRICE", stretch=True),
@@ -68,9 +69,9 @@ def model_json(one: Used) -> dict[str, Any]:
 def _cells(view: View, one: Used, *, unpriced: bool) -> list[Line]:
     calls = one.calls["unpriced"] if unpriced else sum(one.calls.values())
     return [
-        spans(view.glyphs.one_line(one.name)),
-        spans((view.glyphs.one_line(one.model or ""), "label")),
-        spans(view.glyphs.one_line(one.route or "")),
+        spans(named(view, one.name)),
+        spans((named(view, one.model), "label")),
+        spans(named(view, one.route)),
         spans(f"{calls:,}"),
         spans(tokens(one.unpriced_tokens if unpriced else one.tokens)),
         _price(view, one),

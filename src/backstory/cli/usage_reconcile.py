@@ -7,10 +7,11 @@ from typing import Any
 
 from ..ledger.reconcile import Compared, Difference, by_reason, reconcile
 from ..ledger.top import short_ids
-from .line import Line, View, spans
+from .line import Line, View, spans, width
 from .money import CENT, money
 from .options import App
 from .table import Column, header, layout, row
+from .text import wrap
 from .usage import Selection, settled
 from .usage_words import NOTHING, dollars, signed
 from .words import counted
@@ -19,6 +20,8 @@ DEFAULT_LIMIT = 10
 INDENT = 2
 BETWEEN = 3
 LEAST_TITLE = 16
+FIXED = 30
+"""Cells of the columns beside title and reasons."""
 REASONS = {
     "subagents": ("subagents, left out by Cline", "child"),
     "copies": ("copies, counted in another session", "call"),
@@ -72,7 +75,8 @@ def draw_reconcile(
         yield spans((f"Cline's own total of {own} against the calls in its messages", "title"))
     else:
         words = f"Cline's own session totals against the calls in its messages, {len(found):,} sessions"
-        yield spans((words, "title"))
+        for line in wrap(words, view.width):
+            yield spans((line, "title"))
     yield ()
     yield from _bridge(view, found)
     if len(found) == 1:
@@ -90,13 +94,15 @@ def draw_reconcile(
     yield from _table(view, differing[:limit], shorts)
     left = len(differing) - limit
     unexplained = [one for one in differing if _has(one, "unexplained")]
-    more = f"  {left:,} more: --limit {len(differing)}. " if left > 0 else "  "
+    more = f"{left:,} more: --limit {len(differing)}. " if left > 0 else ""
     if not unexplained:
-        yield spans(f"{more}Nothing is unexplained.")
+        yield spans(f"  {more}Nothing is unexplained.")
         return
+    if more:
+        yield spans(f"  {more.rstrip()}")
     example = shorts.get(unexplained[0].session_id, unexplained[0].session_id)
     words = f"{counted(len(unexplained), 'session')} unexplained"
-    yield spans(more, (words, "failing"), f": backstory usage reconcile {example}")
+    yield spans("  ", (words, "failing"), f": backstory usage reconcile {example}")
 
 
 def reconcile_json(found: Sequence[Compared]) -> dict[str, Any]:
@@ -154,13 +160,13 @@ def _bridge(view: View, found: Sequence[Compared]) -> Iterator[Line]:
 
 
 def _table(view: View, found: Sequence[Compared], shorts: Mapping[str, str]) -> Iterator[Line]:
-    columns = (
+    columns = [
         Column("ID"),
         Column("TITLE", stretch=True),
         Column("CLINE", right=True),
         Column("HERE", right=True),
         Column("WHY"),
-    )
+    ]
     rows: list[list[Line]] = [
         [
             spans((view.glyphs.one_line(shorts.get(one.session_id, one.session_id)), "label")),
@@ -171,6 +177,9 @@ def _table(view: View, found: Sequence[Compared], shorts: Mapping[str, str]) -> 
         ]
         for one in found
     ]
+    if view.cut and FIXED + max(width(cells[-1]) for cells in rows) + LEAST_TITLE > view.width:
+        columns = [columns[0], *columns[2:-1], Column("WHY", stretch=True)]
+        rows = [[cells[0], *cells[2:]] for cells in rows]
     fit = layout(columns, rows, view.width - INDENT, least=LEAST_TITLE)
     for line in (header(fit), *(row(fit, cells, view) for cells in rows)):
         yield ((" " * INDENT, ""), *line)

@@ -10,11 +10,10 @@ from .line import Line, View, spans
 from .money import money
 from .sessions import LEAST_TITLE
 from .table import GAP, Column, Layout, header, layout, row
-from .text import cut, wrap
-from .usage_words import NOTHING, cached, estimate
+from .text import wrap
+from .usage_words import NOTHING, cached, estimate, named
 from .words import MONTHS, WEEKDAYS, counted, surface, tokens
 
-KEY_CELLS = 28
 HEADS = {"model": ("MODEL", "ROUTE"), "session": ("ID", "PROJECT", "TITLE"), "provider": ("ROUTE",)}
 FIGURES = (
     Column("SESSIONS", right=True, leaves=4),
@@ -82,20 +81,15 @@ def _keys(view: View, by: str, found: Row, shorts: dict[str, str]) -> list[Line]
     if by == "session":
         return [
             spans((view.glyphs.one_line(shorts.get(first or "", first or "")), "label")),
-            spans(_named(view, values[1], "")),
+            spans(named(view, values[1], "")),
             spans(view.glyphs.one_line(values[2] or "") or "(no prompt)"),
         ]
     if by in ("day", "week", "month"):
         return [spans(_period(by, first, view))]
     if by == "source":
-        return [spans(_named(view, surface(first), "unknown"))]
+        return [spans(named(view, surface(first), "unknown"))]
     nothing = "no project" if by == "project" else "unknown"
-    return [spans(_named(view, value, nothing)) for value in values]
-
-
-def _named(view: View, value: str | None, nothing: str) -> str:
-    name = view.glyphs.one_line(value or "") or nothing
-    return cut(name, KEY_CELLS, view.glyphs) if view.cut else name
+    return [spans(named(view, value, nothing)) for value in values]
 
 
 def _period(by: str, name: str | None, view: View) -> str:

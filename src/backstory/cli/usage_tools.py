@@ -17,6 +17,7 @@ from .options import App
 from .table import Column, header, layout, row
 from .usage import Selection
 from .usage_export import figures_json
+from .usage_words import named
 
 NAMES = {"tool": ("tool", "canonical"), "command": ("command",), "mcp": ("server",), "skill": ("skill",)}
 HEADS = {"tool": ("TOOL", "IN COMMON"), "command": ("COMMAND",), "mcp": ("SERVER",), "skill": ("SKILL",)}
@@ -86,7 +87,7 @@ def uses_csv(by: str, found: Sequence[Uses], safe: Callable[[str], str]) -> str:
 
 
 def _cells(view: View, one: Uses) -> list[Line]:
-    first, *others = (view.glyphs.one_line(name) for name in one.keys.values())
+    first, *others = (named(view, name) for name in one.keys.values())
     return [
         spans(first),
         *(spans((name, "label")) for name in others),

@@ -7,9 +7,17 @@ from decimal import Decimal, InvalidOperation
 from ..ledger.report import Figures
 from .line import Line, Span, View, spans
 from .money import DOLLAR, money
+from .text import cut
 
 NOTHING: Span = ("–", "label")
 LARGEST = 1_000_000_000
+NAME_CELLS = 28
+
+
+def named(view: View, value: str | None, nothing: str = "") -> str:
+    """A name of a session's as a cell: in one line, cut on a terminal."""
+    name = view.glyphs.one_line(value or "") or nothing
+    return cut(name, NAME_CELLS, view.glyphs) if view.cut else name
 
 
 def signed(view: View, nano: int) -> str:

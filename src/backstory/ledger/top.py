@@ -80,8 +80,9 @@ def _prompts(connection: sqlite3.Connection, which: Filter, limit: int) -> list[
     found = []
     for (file, turn), figures in known[:limit]:
         words = connection.execute(
-            "SELECT step.subject FROM turn JOIN step ON step.turn = turn.n AND step.kind = 'user'"
-            " WHERE turn.file = ? AND turn.id = ? ORDER BY step.msg, step.sub LIMIT 1",
+            "SELECT step.subject FROM turn JOIN step ON step.file = turn.file AND step.msg >= turn.msg"
+            " WHERE turn.file = ? AND turn.id = ? AND step.turn = turn.n AND step.kind = 'user'"
+            " ORDER BY step.msg, step.sub LIMIT 1",
             (file, turn),
         ).fetchone()
         text = words[0] if words else ""
