@@ -272,6 +272,44 @@ def test_migrations_are_numbered_without_gaps() -> None:
     assert [number for number, _ in MIGRATIONS] == list(range(1, len(MIGRATIONS) + 1))
 
 
+_BEFORE_THE_LEDGER = """
+DROP VIEW calls;
+CREATE VIEW calls AS SELECT key FROM call;
+DROP INDEX call_dedup;
+DROP INDEX call_open;
+DROP TABLE price;
+DROP TABLE rollup;
+DROP TABLE budget;
+ALTER TABLE call DROP COLUMN dedup;
+ALTER TABLE call DROP COLUMN counted;
+ALTER TABLE call DROP COLUMN name;
+ALTER TABLE call DROP COLUMN kind;
+ALTER TABLE call DROP COLUMN amount;
+ALTER TABLE call DROP COLUMN price;
+PRAGMA user_version = 1;
+"""
+
+
+@pytest.mark.parametrize("scenario", ["fork", "basic-act", "imported-claude-codex-opencode"])
+def test_an_archive_from_before_the_ledger_counts_the_same(
+    scenario: str, tmp_path: Path, sessions: Path
+) -> None:
+    """Also where the sessions are gone from disk, and nothing can be read again."""
+    copy(scenario, sessions)
+    path = tmp_path / "archive.db"
+    with Archive(path, env={}) as archive:
+        archive.sync([sessions])
+    connection = sqlite3.connect(path)
+    shape = "SELECT type, name FROM sqlite_master ORDER BY 1, 2"
+    counted = "SELECT key, dedup, counted FROM call ORDER BY n"
+    before = connection.execute(shape).fetchall(), connection.execute(counted).fetchall()
+    assert before[1]
+    connection.executescript(_BEFORE_THE_LEDGER)
+    Archive(path, env={}).close()
+    assert (connection.execute(shape).fetchall(), connection.execute(counted).fetchall()) == before
+    connection.close()
+
+
 def test_unseen_steps_are_new_until_they_were_shown(archive: Archive, sessions: Path) -> None:
     (session_id,) = copy("basic-act", sessions)
     archive.sync([sessions])

@@ -44,17 +44,8 @@ class Standing(Struct, frozen=True):
         return self.spent > self.budget.nano
 
 
-def create(connection: sqlite3.Connection) -> None:
-    """The table of budgets, where there is none yet."""
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS budget (period TEXT NOT NULL, scope TEXT NOT NULL, name TEXT NOT NULL,"
-        " nano INTEGER NOT NULL, covered INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (period, scope, name)) WITHOUT ROWID"
-    )
-
-
 def save(connection: sqlite3.Connection, budget: Budget) -> None:
     """Set a budget; it takes the place of one for the same period and scope."""
-    create(connection)
     connection.execute(
         "INSERT OR REPLACE INTO budget (period, scope, name, nano, covered) VALUES (?, ?, ?, ?, ?)",
         (budget.period, budget.scope, budget.name, budget.nano, int(budget.covered)),
@@ -63,7 +54,6 @@ def save(connection: sqlite3.Connection, budget: Budget) -> None:
 
 def remove(connection: sqlite3.Connection, period: Period, scope: Scope, name: str) -> bool:
     """Take a budget away; says whether there was one."""
-    create(connection)
     done = connection.execute(
         "DELETE FROM budget WHERE period = ? AND scope = ? AND name = ?", (period, scope, name)
     )
@@ -72,8 +62,6 @@ def remove(connection: sqlite3.Connection, period: Period, scope: Scope, name: s
 
 def budgets(connection: sqlite3.Connection) -> list[Budget]:
     """All that were set: days, then weeks, then months; what holds for everything comes first."""
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'budget'").fetchone():
-        return []
     found = [
         Budget(period, scope, name, nano, bool(covered))
         for period, scope, name, nano, covered in connection.execute(

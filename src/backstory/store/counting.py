@@ -62,6 +62,18 @@ def recount(connection: sqlite3.Connection, touched: Iterable[int]) -> None:
         connection.executemany("UPDATE call SET counted = ? WHERE n = ?", changes)
 
 
+def fill(connection: sqlite3.Connection) -> None:
+    """Number the calls of an archive that has none numbered yet, and decide which count."""
+    numbers = {
+        n: dedup(CallRow(*fields, at=at, flags=tuple((flags or "").split())))
+        for n, at, flags, *fields in connection.execute(
+            "SELECT n, at, flags, key, message_id, msg, fresh, cache_read, cache_write, output FROM call"
+        )
+    }
+    connection.executemany("UPDATE call SET dedup = ? WHERE n = ?", ((new, n) for n, new in numbers.items()))
+    recount(connection, numbers.values())
+
+
 def of_session(connection: sqlite3.Connection, session: int) -> list[int]:
     """The requests of a session, for what depends on the session as a whole."""
     return [

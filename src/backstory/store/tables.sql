@@ -159,36 +159,10 @@ CREATE TABLE call (
     cache_read  INTEGER NOT NULL,
     cache_write INTEGER NOT NULL,
     output      INTEGER NOT NULL,
-    nano        INTEGER,                        -- the cost that was recorded, in billionths of a dollar
+    nano        INTEGER,
     flags       TEXT,
-    superseded  INTEGER NOT NULL DEFAULT 0,     -- it was made all the same, and counts
-    dedup       INTEGER NOT NULL,               -- equal for copies of one request
-    counted     INTEGER NOT NULL,               -- 1 for the one of them that counts
-    name        TEXT,                           -- the model's canonical name
-    kind        TEXT,                           -- reported, covered, estimated or unpriced; null until it is settled
-    amount      INTEGER,                        -- what it cost by its kind; for a covered call its list value
-    price       TEXT,                           -- the price that was used, in words
+    superseded  INTEGER NOT NULL DEFAULT 0,
     UNIQUE (file, key)
-);
-CREATE INDEX call_dedup ON call (dedup);
-CREATE INDEX call_open ON call (kind) WHERE kind IS NULL;
-
--- Every price that a model ever had on a route, as JSON; an empty list for one that nobody knows.
-CREATE TABLE price (
-    name     TEXT NOT NULL,
-    route    TEXT NOT NULL,
-    schedule BLOB NOT NULL,
-    PRIMARY KEY (name, route)
-) WITHOUT ROWID;
-
--- The agent's own sum for a session, to compare with.
-CREATE TABLE rollup (
-    session     INTEGER PRIMARY KEY REFERENCES session (n),
-    fresh       INTEGER NOT NULL,
-    cache_read  INTEGER NOT NULL,
-    cache_write INTEGER NOT NULL,
-    output      INTEGER NOT NULL,
-    nano        INTEGER
 );
 
 -- Words of steps: rowid = 2 * step.n for what went in, + 1 for what came out. The text itself is in the blocks.
@@ -220,6 +194,5 @@ FROM step JOIN file ON file.n = step.file JOIN session ON session.n = file.sessi
 
 CREATE VIEW calls AS
 SELECT session.id AS session_id, file.actor AS actor_id, call.key, call.message_id, call.at, call.route, call.model,
-       call.fresh, call.cache_read, call.cache_write, call.output, call.nano, call.flags, call.superseded,
-       call.counted, call.name, call.kind, call.amount, call.price
+       call.fresh, call.cache_read, call.cache_write, call.output, call.nano, call.flags, call.superseded
 FROM call JOIN file ON file.n = call.file JOIN session ON session.n = file.session;

@@ -235,12 +235,17 @@ def _calls(connection: sqlite3.Connection, file: int, one: FileDraft) -> set[int
 
 
 def _set_aside(connection: sqlite3.Connection, file: int, calls: list[CallRow]) -> None:
-    """Keep a call under a name of its own when another, made at another time, takes its key: both were made."""
+    """Keep a call under a name of its own when another, made at another time, takes its key: both were made.
+
+    The same request under a time that is known better by now is no other.
+    """
+    if connection.execute("SELECT 1 FROM call WHERE file = ? LIMIT 1", (file,)).fetchone() is None:
+        return
     for call in calls:
         old = connection.execute(
-            "SELECT n, at FROM call WHERE file = ? AND key = ?", (file, call.key)
+            "SELECT n, at, dedup FROM call WHERE file = ? AND key = ?", (file, call.key)
         ).fetchone()
-        if old is None or old[1] == call.at:
+        if old is None or old[1] == call.at or old[2] == counting.dedup(call):
             continue
         (versions,) = connection.execute(
             "SELECT count(*) FROM call WHERE file = ? AND key >= ? AND key < ?",
