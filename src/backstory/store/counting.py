@@ -65,9 +65,11 @@ def recount(connection: sqlite3.Connection, touched: Iterable[int]) -> None:
 def fill(connection: sqlite3.Connection) -> None:
     """Number the calls of an archive that has none numbered yet, and decide which count."""
     numbers = {
-        n: dedup(CallRow(*fields, at=at, flags=tuple((flags or "").split())))
-        for n, at, flags, *fields in connection.execute(
-            "SELECT n, at, flags, key, message_id, msg, fresh, cache_read, cache_write, output FROM call"
+        n: dedup(
+            CallRow(key, message, msg, fresh, read, written, output, at, flags=tuple((flags or "").split()))
+        )
+        for n, key, message, msg, fresh, read, written, output, at, flags in connection.execute(
+            "SELECT n, key, message_id, msg, fresh, cache_read, cache_write, output, at, flags FROM call"
         )
     }
     connection.executemany("UPDATE call SET dedup = ? WHERE n = ?", ((new, n) for n, new in numbers.items()))
