@@ -114,7 +114,7 @@ def test_no_session_matches(backstory: Run) -> None:
 def test_sessions_wide(backstory: Run) -> None:
     head = backstory("sessions", "--wide").out.splitlines()[0].split()
     assert {"PROMPTS", "FILES", "LENGTH"} < set(head)
-    assert head[-1] == "COST"
+    assert head[-2:] == ["TOKENS", "COST"]
 
 
 @pytest.mark.parametrize("said", ["k3v9q", "last", "k3v"])

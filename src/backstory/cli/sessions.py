@@ -13,10 +13,10 @@ from ..store.results import Day, Listed
 from .dates import day_bounds
 from .line import Line, View, beside, joined, spans, width
 from .listing import failures, figures, mark, project, title
-from .money import day_money, price
+from .money import day_money, price, tokens_json
 from .options import App, day_option, json_option, pass_app, reading_options
 from .table import Column, header, layout, row
-from .words import clock, counted, duration, local, long_day
+from .words import clock, counted, duration, local, long_day, tokens
 
 if TYPE_CHECKING:
     from ..archive import Archive
@@ -41,6 +41,7 @@ WIDE = (
     Column("FILES", right=True, leaves=6),
     Column("LENGTH", right=True, leaves=5),
     Column("MODEL", leaves=4),
+    Column("TOKENS", right=True, leaves=8),
 )
 
 
@@ -98,6 +99,7 @@ def _cells(view: View, listed: Listed, *, wide: bool) -> list[Line]:
             spans(f"{totals.files:,}" if totals.files else ""),
             spans(duration(listed.length) if listed.length is not None else ""),
             spans(view.glyphs.one_line(session.model or "")),
+            spans(tokens(tokens_json(listed.cost)["total"]) if listed.cost.calls else ""),
         ]
     return cells
 
@@ -111,7 +113,7 @@ def _cells(view: View, listed: Listed, *, wide: bool) -> list[Line]:
 @click.option("--model", metavar="NAME", help="Only sessions of this model.")
 @click.option("--failing", is_flag=True, help="Only sessions in which something is still failing.")
 @click.option("--limit", type=click.IntRange(min=1), default=DEFAULT_LIMIT, show_default=True, metavar="N")
-@click.option("--wide", is_flag=True, help="Add prompts, files, length and model.")
+@click.option("--wide", is_flag=True, help="Add prompts, files, length, model and tokens.")
 @json_option
 @reading_options
 @pass_app
