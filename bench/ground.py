@@ -75,8 +75,11 @@ class Ground:
             (where / "done").touch()
         return python
 
-    def agentsview(self, root: Path, home: Path) -> Spent:
-        """One offline sync without a daemon. It reads a folder as Cline's only if it is named `sessions`."""
+    def agentsview(self, root: Path, home: Path, *args: str) -> Spent:
+        """One run offline and without a daemon, a sync unless `args` say otherwise.
+
+        It reads a folder as Cline's only if it is named `sessions`.
+        """
         env = {
             "HOME": str(home),
             "AGENTSVIEW_DATA_DIR": str(home / "data"),
@@ -85,4 +88,4 @@ class Ground:
             "AGENTSVIEW_TELEMETRY_ENABLED": "0",
             "AGENTSVIEW_DISABLE_UPDATE_CHECK": "1",
         }
-        return run([self.peer_python().with_name("agentsview"), "sync"], env)
+        return run([self.peer_python().with_name("agentsview"), *(args or ("sync",))], env)

@@ -48,6 +48,8 @@ def test_every_recording_reads_the_same_from_disk_and_archive(archive: Archive, 
                     record_json(own.record(folder.name)),
                     record_json(read_session(folder, env={})),
                 )
+                for call in (*stored["calls"], *fresh["calls"]):
+                    call.pop("settled")
                 for name in ("segments", "actors", "turns", "steps", "calls"):
                     assert stored[name] == fresh[name], (scenario, name)
 
@@ -268,6 +270,44 @@ def test_an_archive_of_a_newer_shape_is_refused(tmp_path: Path) -> None:
 
 def test_migrations_are_numbered_without_gaps() -> None:
     assert [number for number, _ in MIGRATIONS] == list(range(1, len(MIGRATIONS) + 1))
+
+
+_BEFORE_THE_LEDGER = """
+DROP VIEW calls;
+CREATE VIEW calls AS SELECT key FROM call;
+DROP INDEX call_dedup;
+DROP INDEX call_open;
+DROP TABLE price;
+DROP TABLE rollup;
+DROP TABLE budget;
+ALTER TABLE call DROP COLUMN dedup;
+ALTER TABLE call DROP COLUMN counted;
+ALTER TABLE call DROP COLUMN name;
+ALTER TABLE call DROP COLUMN kind;
+ALTER TABLE call DROP COLUMN amount;
+ALTER TABLE call DROP COLUMN price;
+PRAGMA user_version = 1;
+"""
+
+
+@pytest.mark.parametrize("scenario", ["fork", "basic-act", "imported-claude-codex-opencode"])
+def test_an_archive_from_before_the_ledger_counts_the_same(
+    scenario: str, tmp_path: Path, sessions: Path
+) -> None:
+    """Also where the sessions are gone from disk, and nothing can be read again."""
+    copy(scenario, sessions)
+    path = tmp_path / "archive.db"
+    with Archive(path, env={}) as archive:
+        archive.sync([sessions])
+    connection = sqlite3.connect(path)
+    shape = "SELECT type, name FROM sqlite_master ORDER BY 1, 2"
+    counted = "SELECT key, dedup, counted FROM call ORDER BY n"
+    before = connection.execute(shape).fetchall(), connection.execute(counted).fetchall()
+    assert before[1]
+    connection.executescript(_BEFORE_THE_LEDGER)
+    Archive(path, env={}).close()
+    assert (connection.execute(shape).fetchall(), connection.execute(counted).fetchall()) == before
+    connection.close()
 
 
 def test_unseen_steps_are_new_until_they_were_shown(archive: Archive, sessions: Path) -> None:

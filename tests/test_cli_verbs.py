@@ -7,14 +7,18 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from documents import DOCS, tables
 
-from backstory import __version__
+from backstory import Archive, __version__
+from backstory.cli.dates import day_bounds
 from backstory.cli.main import VERBS, run
 from backstory.demo import load, settings
+from backstory.ledger.budget import Budget, save
 
 NOW = 1_796_042_116_000
 Run = Callable[..., "Done"]
@@ -81,7 +85,7 @@ def test_sessions(backstory: Run) -> None:
     assert done.code == 0
     assert done.err == ""
     head = done.out.splitlines()[0]
-    assert head.split() == ["ID", "LAST", "PROJECT", "TITLE", "STEPS", "FAILURES"]
+    assert head.split() == ["ID", "LAST", "PROJECT", "TITLE", "STEPS", "FAILURES", "COST"]
     assert "k3v9q" in done.out
     assert len(backstory("sessions", "--json").json["sessions"]) == 20
 
@@ -109,7 +113,8 @@ def test_no_session_matches(backstory: Run) -> None:
 
 def test_sessions_wide(backstory: Run) -> None:
     head = backstory("sessions", "--wide").out.splitlines()[0].split()
-    assert head[-4:] == ["PROMPTS", "FILES", "LENGTH", "MODEL"] or {"PROMPTS", "FILES", "LENGTH"} < set(head)
+    assert {"PROMPTS", "FILES", "LENGTH"} < set(head)
+    assert head[-2:] == ["TOKENS", "COST"]
 
 
 @pytest.mark.parametrize("said", ["k3v9q", "last", "k3v"])
@@ -148,6 +153,111 @@ def test_show_changes_is_a_patch_and_nothing_else(backstory: Run, tmp_path: Path
     )
     assert checked.returncode == 0, checked.stderr
     assert "redis-limiter.ts" in checked.stdout
+
+
+def test_money_of_a_session(backstory: Run) -> None:
+    drawn = backstory("show", "k3v9q").out
+    assert "   $0.53 reported   86 % of the input cached\n" in drawn
+    assert re.findall(r"^   (?:plan|act) .*?   (\S*\$\d\S*)", drawn, re.MULTILINE) == [
+        "$0.10",
+        "$0.17",
+        "$0.19",
+        "$0.07",
+    ]
+    assert re.search(r"^   agent  .*  8 steps  \$0\.06   3[89] s$", drawn, re.MULTILINE)
+    found = backstory("show", "k3v9q", "--json").json
+    counted = [call for call in found["calls"] if call["settled"]["counted"]]
+    cost, tokens = found["session"]["cost"], found["session"]["tokens"]
+    assert cost["reported_usd"] == pytest.approx(sum(call["reported_usd"] for call in counted))
+    assert cost["unpriced_calls"] == cost["estimated_usd"] == cost["covered_list_usd"] == 0
+    assert tokens == {name: sum(call["tokens"][name] for call in counted) for name in tokens}
+    assert tokens["total"] == tokens["input"] + tokens["output"]
+
+
+def test_a_list_says_what_each_session_cost(backstory: Run) -> None:
+    drawn = backstory("sessions").out
+    column = {row[3:8]: row.split("  ")[-1].strip() for row in drawn.splitlines() if "  " in row}
+    shown = {
+        "k3v9q": "$0.53",
+        "7h2mx": "covered",
+        "w0c4r": "$1.92",
+        "p81zd": "~$0.48",
+        "2js90": "no price",
+        "ysn27": "$0.87",
+    }
+    assert {short: column[short] for short in shown} == shown
+    every = backstory("sessions", "--json").json["sessions"]
+    assert all(set(one["cost"]) == set(every[0]["cost"]) for one in every)
+    (unpriced,) = (one["cost"]["unpriced_calls"] for one in every if one["short_id"] == "2js90")
+    assert unpriced == 7
+
+
+def test_a_fork_costs_what_it_added(backstory: Run) -> None:
+    found = backstory("show", "m9lz0", "--json").json
+    copied = [call for call in found["calls"] if not call["settled"]["counted"]]
+    added = [call["reported_usd"] for call in found["calls"] if call["settled"]["counted"]]
+    assert copied
+    assert found["session"]["cost"]["reported_usd"] == pytest.approx(sum(added))
+    origin = backstory("show", "ysn27", "--json").json["calls"]
+    assert {call["message_id"] for call in copied} < {call["message_id"] for call in origin}
+    assert all(call["settled"]["counted"] for call in origin)
+    metas = re.findall(r"^   (?:plan|act) .*$", backstory("show", "m9lz0").out, re.MULTILINE)
+    assert ["$" in line for line in metas] == [False, False, True]
+
+
+def test_the_money_of_a_day_is_that_of_its_sessions(backstory: Run) -> None:
+    drawn = backstory("sessions").out
+    day = drawn.split("\n\n")[1].splitlines()
+    paid = [float(cell) for cell in re.findall(r"  \$(\d+\.\d\d)$", "\n".join(day[1:]), re.MULTILINE)]
+    said = re.search(r"  \$(\d+\.\d\d) reported  ~\$0\.48 estimated$", day[0])
+    assert said
+    assert float(said[1]) == pytest.approx(sum(paid), abs=0.005 * len(paid))
+    one = backstory("sessions", "--limit", "1").out.split("\n\n")[1].splitlines()[0]
+    assert one == day[0]
+
+
+def test_bare_says_what_today_cost(backstory: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "samples"
+    backstory("demo", "--home", str(place))
+    monkeypatch.setenv("BACKSTORY_HOME", str(place))
+    monkeypatch.setenv("CLINE_DIR", str(place / "cline"))
+    with Archive() as archive:
+        save(archive.connection, Budget("day", "all", "", 10_000_000))
+        save(archive.connection, Budget("day", "project", "nowhere", 10_000_000))
+        midnight = day_bounds(date.today())[0]
+        records = [archive.record(listed.session.id) for listed in archive.sessions(limit=None)]
+    spent = dict.fromkeys(("reported", "estimated"), 0)
+    for call in (call for record in records for call in record.calls):
+        if (
+            call.settled
+            and call.settled.counted
+            and call.settled.kind in spent
+            and (call.at or 0) >= midnight
+        ):
+            spent[call.settled.kind] += call.settled.amount or 0
+    drawn = backstory().out
+    for kind, nano in spent.items():
+        said = re.search(rf"^       .*\$([\d.]+) {kind}", drawn, re.MULTILINE)
+        assert float(said[1] if said else 0) == pytest.approx(nano / 1e9, abs=0.005)
+    budgets = re.findall(r"budget of the day passed: \$([\d.]+) of \$0\.01$", drawn, re.MULTILINE)
+    assert [float(one) for one in budgets] == pytest.approx([sum(spent.values()) / 1e9], abs=0.005)
+
+
+def test_search_says_what_a_session_cost(backstory: Run) -> None:
+    found = backstory("search", "ECONNREFUSED")
+    assert re.search(r"^k3v9q  .*  \$0\.53$", found.out, re.MULTILINE)
+    groups = backstory("search", "ECONNREFUSED", "--json").json["sessions"]
+    costs = {one["id"]: one["cost"] for one in backstory("sessions", "--json").json["sessions"]}
+    assert all(group["session"]["cost"] == costs[group["session"]["id"]] for group in groups)
+
+
+def test_the_schema_names_every_field_of_money(backstory: Run) -> None:
+    found = backstory("show", "k3v9q", "--json").json
+    documented = tables(DOCS / "schema.md", "money")
+    assert {name: sorted(words) for name, words in documented.items()} == {
+        "settled": sorted(found["calls"][0]["settled"]),
+        "cost": sorted(found["session"]["cost"]),
+    }
 
 
 def test_search(backstory: Run) -> None:

@@ -26,6 +26,8 @@ def comparable(document: dict[str, Any]) -> dict[str, Any]:
     """A record without what only an archive knows: calls that were made stay, whatever became of their message."""
     kept: dict[str, Any] = json.loads(json.dumps(document))
     kept["calls"] = [call for call in kept["calls"] if "superseded" not in call["flags"]]
+    for call in kept["calls"]:
+        call.pop("settled")
     for name in ("totals", "copied_from", "gone"):
         kept["session"].pop(name)
     return kept

@@ -17,9 +17,10 @@ MAY = {
     "sources": {"errors", "schema"},
     "store": {"errors", "schema"},
     "capture": {"errors", "schema", "sources", "store"},
-    "archive": {"errors", "config", "schema", "sources", "store", "capture"},
+    "archive": {"errors", "config", "schema", "sources", "store", "capture", "ledger"},
     "demo": {"errors", "schema"},
-    "cli": {"errors", "schema", "sources", "store", "capture", "archive", "demo"},
+    "ledger": {"errors", "config", "schema", "store"},
+    "cli": {"errors", "config", "schema", "sources", "store", "capture", "ledger", "archive", "demo"},
 }
 
 

@@ -9,10 +9,14 @@ from typing import Any
 from backstory.cli.bare import Overview, draw_empty, draw_overview
 from backstory.cli.doctor import draw_findings
 from backstory.cli.line import Line, View, plain
+from backstory.cli.money import CENT, cost_of
 from backstory.cli.search import draw_found, hint
 from backstory.cli.sessions import draw_sessions
 from backstory.cli.show import draw_session
 from backstory.cli.timeline import Choice
+from backstory.ledger.budget import Budget, Standing
+from backstory.ledger.report import Figures
+from backstory.schema.call import Call, Settled
 from backstory.schema.record import Record
 from backstory.schema.session import Actor, Agent, Checkpoint, Segment, Session, Totals, Turn
 from backstory.schema.step import (
@@ -28,7 +32,7 @@ from backstory.schema.step import (
     Step,
     StepError,
 )
-from backstory.store.results import Brief, Day, Fate, Finding, Found, Hit, Listed, SessionHits
+from backstory.store.results import Brief, Cost, Day, Fate, Finding, Found, Hit, Listed, SessionHits
 
 
 def at(clock: str, day: int = 30, month: int = 11) -> int:
@@ -64,9 +68,17 @@ def session(short: str, project: str | None, title: str | None, **more: Any) -> 
     )
 
 
+def cost(unpriced: int = 0, **cents: int) -> Cost:
+    """A cost by kind, in cents; the kinds that are named have a call each."""
+    calls = {**dict.fromkeys(cents, 1), "unpriced": unpriced}
+    return Cost(**{kind: amount * CENT for kind, amount in cents.items()}, calls=calls)
+
+
 def listed(short: str, clock: str, project: str, title: str, *, day: int = 30, **more: Any) -> Listed:
     own = {
-        name: more.pop(name) for name in ("state", "length", "unseen", "last_step", "error") if name in more
+        name: more.pop(name)
+        for name in ("state", "length", "unseen", "last_step", "error", "cost")
+        if name in more
     }
     facts: dict[str, Any] = {"state": "ended", "length": None, "unseen": 0, "last_step": None, **own}
     when = at(clock, day)
@@ -86,6 +98,7 @@ LIST = [
         failed=6,
         failing=2,
         rejected=1,
+        cost=cost(reported=53),
     ),
     listed(
         "7h2mx",
@@ -99,6 +112,7 @@ LIST = [
         ),
         steps=22,
         failed=1,
+        cost=cost(covered=6),
     ),
     listed(
         "w0c4r",
@@ -107,6 +121,7 @@ LIST = [
         "Why does the invoice job run twice on the last day of the month?",
         steps=39,
         failed=2,
+        cost=cost(reported=192),
     ),
     listed(
         "p81zd",
@@ -117,8 +132,9 @@ LIST = [
         failed=2,
         failing=2,
         unseen=9,
+        cost=cost(estimated=48),
     ),
-    listed("m3q7e", "10:07", "api-gateway", "/release", steps=9, rejected=2),
+    listed("m3q7e", "10:07", "api-gateway", "/release", steps=9, rejected=2, cost=cost(reported=22)),
     listed(
         "2js90",
         "09:58",
@@ -128,6 +144,7 @@ LIST = [
         failed=4,
         failing=2,
         unseen=21,
+        cost=cost(unpriced=7),
     ),
     listed(
         "ysn27",
@@ -137,6 +154,7 @@ LIST = [
         state="interrupted",
         steps=16,
         failed=1,
+        cost=cost(reported=87),
     ),
     listed(
         "8mynx",
@@ -150,8 +168,16 @@ LIST = [
         failed=1,
         failing=1,
         unseen=6,
+        cost=cost(reported=9),
     ),
-    listed("m9lz0", "09:02", "billing-worker", "Split the queue into its own process (fork)", steps=21),
+    listed(
+        "m9lz0",
+        "09:02",
+        "billing-worker",
+        "Split the queue into its own process (fork)",
+        steps=21,
+        cost=cost(reported=98),
+    ),
     listed(
         "csv8d",
         "21:44",
@@ -159,9 +185,16 @@ LIST = [
         "Explain @src/auth/session.ts and @src/auth/token.ts",
         day=29,
         steps=7,
+        cost=cost(covered=3),
     ),
     listed(
-        "av8gq", "20:15", "api-gateway", "Find every place that still reads the old key", day=29, steps=15
+        "av8gq",
+        "20:15",
+        "api-gateway",
+        "Find every place that still reads the old key",
+        day=29,
+        steps=15,
+        cost=cost(covered=5),
     ),
     listed(
         "rg62z",
@@ -170,6 +203,7 @@ LIST = [
         "Update the contributor guide for the new test command",
         day=29,
         steps=7,
+        cost=cost(reported=4),
     ),
     listed(
         "hnrzu",
@@ -180,38 +214,44 @@ LIST = [
         steps=13,
         failed=1,
         failing=1,
+        cost=cost(reported=17),
     ),
 ]
-DAYS = {date(2026, 11, 30): Day(9, 26), date(2026, 11, 29): Day(4, 3)}
+TODAY = cost(reported=461, estimated=48, covered=142, unpriced=7)
+DAYS = {
+    date(2026, 11, 30): Day(9, 26, TODAY, 1),
+    date(2026, 11, 29): Day(4, 3, cost(reported=21, covered=8), 2),
+}
+PASSED = Standing(Budget("day", "all", "", 500 * CENT), 0, 0, Figures(), 509 * CENT, 600 * CENT)
 
 SESSIONS = """\
-   ID     LAST   PROJECT         TITLE                                            STEPS  FAILURES
+   ID     LAST   PROJECT         TITLE                                  STEPS  FAILURES        COST
 
-Today, Monday 30 November                                                       9 sessions  26 files
-●  k3v9q  12:36  api-gateway     Requests get a 500 when Redis is down. Let the…     30  2 failing
-●  7h2mx  12:36  docs-site       Check that every code block in the guides stil…     22  1 failed
-   w0c4r  11:20  billing-worker  Why does the invoice job run twice on the last…     39  2 failed
-▲  p81zd  10:41  web-console     Make the session table sortable by any column       21  2 failing
-   m3q7e  10:07  api-gateway     /release                                             9  2 rejected
-▲  2js90  09:58  hello-service   Rename the greeting in hello.py                     21  2 failing
-◌  ysn27  09:31  billing-worker  Split the queue into its own process                16  1 failed
-✕  8mynx  09:12  billing-worker  Add retries to the webhook sender                    6  1 failing
-   m9lz0  09:02  billing-worker  Split the queue into its own process (fork)         21
+Today, Monday 30 November                     9 sessions  26 files  $4.61 reported  ~$0.48 estimated
+●  k3v9q  12:36  api-gateway     Requests get a 500 when Redis is dow…     30  2 failing      $0.53
+●  7h2mx  12:36  docs-site       Check that every code block in the g…     22  1 failed     covered
+   w0c4r  11:20  billing-worker  Why does the invoice job run twice o…     39  2 failed       $1.92
+▲  p81zd  10:41  web-console     Make the session table sortable by a…     21  2 failing     ~$0.48
+   m3q7e  10:07  api-gateway     /release                                   9  2 rejected     $0.22
+▲  2js90  09:58  hello-service   Rename the greeting in hello.py           21  2 failing   no price
+◌  ysn27  09:31  billing-worker  Split the queue into its own process      16  1 failed       $0.87
+✕  8mynx  09:12  billing-worker  Add retries to the webhook sender          6  1 failing      $0.09
+   m9lz0  09:02  billing-worker  Split the queue into its own process…     21                 $0.98
 
-Yesterday, Sunday 29 November                                                   4 sessions   3 files
-   csv8d  21:44  web-console     Explain @src/auth/session.ts and @src/auth/tok…      7
-   av8gq  20:15  api-gateway     Find every place that still reads the old key       15
-   rg62z  17:30  docs-site       Update the contributor guide for the new test…       7
-▲  hnrzu  16:02  hello-service   Profile the cold start and cut it in half           13  1 failing
+Yesterday, Sunday 29 November                        4 sessions   3 files  $0.21 reported  2 covered
+   csv8d  21:44  web-console     Explain @src/auth/session.ts and @sr…      7               covered
+   av8gq  20:15  api-gateway     Find every place that still reads th…     15               covered
+   rg62z  17:30  docs-site       Update the contributor guide for the…      7                 $0.04
+▲  hnrzu  16:02  hello-service   Profile the cold start and cut it in…     13  1 failing      $0.17
 """
 
 OVERVIEW = """\
 1,284 sessions in ~/.backstory, up to date
 
 Running now
-  ● k3v9q  api-gateway     Requests get a 500 when Redis is down. Let them through and log…   31 min
+  ● k3v9q  api-gateway     Requests get a 500 when Redis is down. Let them through a…  $0.53  31 min
            run  npm test, for 14 s                                                         2 failing
-  ● 7h2mx  docs-site       Check that every code block in the guides still compiles            6 min
+  ● 7h2mx  docs-site       Check that every code block in the guides still compiles  covered   6 min
            read guides/authentication.md:120-188                                            1 failed
 
 Needs a look
@@ -219,7 +259,8 @@ Needs a look
   ▲ 2js90  hello-service   Rename the greeting in hello.py                  2 failing  21 new  09:58
   ✕ 8mynx  billing-worker  Add retries to the webhook sender               401 from anthropic  09:12
 
-Today  9 sessions  26 files
+Today  9 sessions  26 files                                    budget of the day passed: $5.09 of $5
+       $4.61 reported  ~$0.48 estimated  $1.42 covered  7 calls without a price
 """
 
 EMPTY = """\
@@ -236,7 +277,8 @@ def test_sessions() -> None:
 
 def test_overview() -> None:
     looks = [LIST[3], LIST[5], LIST[7]]
-    found = Overview(1284, "/home/dev/.backstory", LIST[:2], looks, DAYS[date(2026, 11, 30)])
+    today = DAYS[date(2026, 11, 30)]
+    found = Overview(1284, "/home/dev/.backstory", LIST[:2], looks, today, True, TODAY, [PASSED])
     assert text(draw_overview(VIEW, found)) == OVERVIEW
 
 
@@ -259,6 +301,16 @@ class Story:
         self.actors = [Actor("root", "root", "lead", "k3v9q.messages.json")]
         self.fates: dict[str, Fate] = {}
         self.actor = "root"
+        self.calls: list[Call] = []
+
+    def call(self, cents: int, *, read: int = 0, fresh: int = 0, counted: bool = True) -> None:
+        """A request of this turn whose cost was recorded; one that is not counted is a copy."""
+        settled = Settled(counted, "reported", cents * CENT)
+        name, turn = f"m{len(self.calls)}", f"t{len(self.turns)}"
+        who = (name, "1796040242318_k3v9q", self.actor, turn, name)
+        self.calls.append(
+            Call(*who, None, "cline-cli", None, None, fresh, read, 0, 1, cents * CENT, (), settled)
+        )
 
     def turn(self, clock: str, mode: str, prompt: str, ref: str | None = None, **more: Any) -> None:
         index = len(self.turns) + 1
@@ -314,7 +366,7 @@ class Story:
             tuple(self.actors),
             tuple(self.turns),
             tuple(self.steps),
-            (),
+            tuple(self.calls),
         )
 
 
@@ -377,6 +429,9 @@ def tell_plan(told: Story) -> None:
         "6d25840",
         attachments=(Attachment("file", f"{ROOT}/src/limiter/redis-limiter.ts", 2100),),
     )
+    told.call(7, read=86)
+    told.call(3, fresh=14)
+    told.call(50, counted=False)
     told.add(
         Message(
             "thinking",
@@ -401,6 +456,7 @@ def tell_plan(told: Story) -> None:
 
 def tell_act(told: Story) -> None:
     told.turn("12:07", "act", "Go ahead. Keep the public API of the limiter.", "a81c02e")
+    told.call(17)
     ours = {"decision": "accepted", "decision_source": "settings"}
     limiter, once = f"{ROOT}/src/limiter/redis-limiter.ts", f"{ROOT}/src/limiter/log-once.ts"
     told.add(Edit(limiter, "replace", REPLACED, REPLACING, diff=SNIPPET, added=7, removed=2), **ours)
@@ -458,7 +514,9 @@ def tell_agent(told: Story) -> None:
     told.actors.append(
         Actor("agent_1", "subagent", "subagent", "agent_1.messages.json", task, at("12:19"), spawn.id)
     )
+    told.call(13)
     told.actor = "agent_1"
+    told.call(6)
     told.add(Message("user", task))
     found = "Found 7 results for pattern: x\n" + "".join(f"\n{name}.ts:1:1\n> 1: x\n" for name in "abcde")
     told.add(Other("search_codebase", {"input": "consume\\(", "result": found}))
@@ -504,6 +562,7 @@ def tell_agent(told: Story) -> None:
 
 def tell_suite(told: Story) -> None:
     told.turn("12:33", "act", "Run the whole suite, then add a line to the changelog.")
+    told.call(7)
     told.add(Command("npm run lint", stdout="0 problems", exit_code=0), took=6.2)
     failed = (
         " FAIL  test/e2e/health.test.ts > reports degraded, not down, without Redis\n"
@@ -544,18 +603,19 @@ def shown() -> tuple[Record, Listed, dict[str, Fate]]:
         added=21,
         removed=4,
     )
-    return told.record(own), Listed(own, "k3v9q", "running", NOW, 31 * 60_000, 0, None), told.fates
+    listed = Listed(own, "k3v9q", "running", NOW, 31 * 60_000, 0, None, cost=cost_of(told.calls))
+    return told.record(own), listed, told.fates
 
 
 SHOW = """\
 Requests get a 500 when Redis is down. Let them through and log it once.
 api-gateway, fix/rate-limit-redis   claude-sonnet-4-5   VS Code   1796040242318_k3v9q
 30 Nov 12:04 to now, 31 min, running   4 prompts, 30 steps   6 failed, 2 still failing   1 rejected
-4 files +21 −4
+4 files +21 −4   $0.53 reported   86 % of the input cached
 
 1  Requests get a 500 when Redis is down. Let them through and log it once. Plan first, don't
    edit anything yet.
-   plan   12:04   2 min   checkpoint 6d25840   @src/limiter/redis-limiter.ts
+   plan   12:04   2 min   $0.10   checkpoint 6d25840   @src/limiter/redis-limiter.ts
 
    think  The limiter throws out of consume() when the socket is closed, and the middleware…     4 s
    read   src/limiter/redis-limiter.ts                                                      64 lines
@@ -566,7 +626,7 @@ api-gateway, fix/rate-limit-redis   claude-sonnet-4-5   VS Code   1796040242318_
    say    Three places change, and the public API stays as it is:                           +5 lines
 
 2  Go ahead. Keep the public API of the limiter.
-   act    12:07   3 min   checkpoint a81c02e   3 files +20 −4
+   act    12:07   3 min   $0.17   checkpoint a81c02e   3 files +20 −4
 
    edit   src/limiter/redis-limiter.ts  +7 −2                                           you approved
           18      async consume(key: string): Promise<Decision> {
@@ -605,9 +665,9 @@ api-gateway, fix/rate-limit-redis   claude-sonnet-4-5   VS Code   1796040242318_
 
 3  Check that nothing else calls consume() without a timeout. Use a subagent, then run the load
    test.
-   act    12:19   4 min
+   act    12:19   4 min   $0.19
 
-   agent  list every caller of consume() without a timeout                            8 steps   38 s
+   agent  list every caller of consume() without a timeout                     8 steps  $0.06   38 s
    │ find   consume\\(                                                           7 results in 5 files
    │ read   src/jobs/drain.ts, src/ws/upgrade.ts, +2 more
    │ think  src/ws/upgrade.ts:77 it is.
@@ -619,7 +679,7 @@ api-gateway, fix/rate-limit-redis   claude-sonnet-4-5   VS Code   1796040242318_
    say    One caller needs a limit of its own: the websocket upgrade. The load test did not  +1 line
 
 4  Run the whole suite, then add a line to the changelog.
-   act    12:33   3 min so far   1 file +1
+   act    12:33   3 min so far   $0.07   1 file +1
 
    run    npm run lint        0 problems                                              exit 0   6.2 s
    run    npm test                                                                    exit 1    48 s
@@ -678,17 +738,17 @@ def test_show_full() -> None:
 FOUND = """\
 8 hits in 3 sessions, best first
 
-c4t0p  Why do the e2e tests pass here and fail in CI?                            api-gateway  12 Nov
+c4t0p  Why do the e2e tests pass here and fail in CI?                     api-gateway  12 Nov  $0.77
   3  run    docker compose up -d redis && npm run e2e                                         exit 0
             failed before with ECONNREFUSED; passed after compose.yaml +6, package.json +1
      3 more hits
 
-k3v9q  Requests get a 500 when Redis is down. Let them through and log it once.   api-gateway  12:36
+k3v9q  Requests get a 500 when Redis is down. Let them through and log i…  api-gateway  12:36  $0.53
   4  run    npm test → Error: connect ECONNREFUSED 127.0.0.1:6379                             exit 1
   1  say    …the client rejects with ECONNREFUSED as soon as the socket is gone, before any…
   1  read   src/limiter/redis-limiter.ts:40-58 → case "ECONNREFUSED": return true;
 
-8mynx  Add retries to the webhook sender                                       billing-worker  09:12
+8mynx  Add retries to the webhook sender                                billing-worker  09:12  $0.09
   1  run    npm run worker → ECONNREFUSED 127.0.0.1:5672, retrying in 2 s                     exit 1
 """
 
@@ -703,7 +763,8 @@ def found() -> Found:
     read = told.add(Read(f"{ROOT}/src/limiter/redis-limiter.ts", Range(40, 58)))
     worker = told.add(Command("npm run worker", exit_code=1), error=exit_1)
     mended = Fate(False, "z#0", 60_000, 2, (("compose.yaml", 6, 0), ("package.json", 1, 0)))
-    first = listed("c4t0p", "14:20", "api-gateway", "Why do the e2e tests pass here and fail in CI?", day=12)
+    why = "Why do the e2e tests pass here and fail in CI?"
+    first = listed("c4t0p", "14:20", "api-gateway", why, day=12, cost=cost(reported=77))
     long = (
         "…the client rejects with ECONNREFUSED as soon as the socket is gone, before any command is sent; so"
     )

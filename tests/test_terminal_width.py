@@ -14,11 +14,13 @@ from backstory.cli.bare import Overview, draw_overview
 from backstory.cli.doctor import draw_findings
 from backstory.cli.forget import draw_removal
 from backstory.cli.line import Line, View, plain, width
+from backstory.cli.money import price
 from backstory.cli.search import draw_found
 from backstory.cli.sessions import draw_sessions
 from backstory.cli.show import draw_session
 from backstory.cli.text import UNICODE, glyphs_for
 from backstory.cli.timeline import Choice
+from backstory.ledger.budget import Standing
 from backstory.schema.session import Actor
 from backstory.schema.step import Attachment, Command, Edit, Message, Other, Range, Read
 from backstory.store.forget import Forgettable
@@ -37,6 +39,19 @@ HOSTILE = [
 ]
 
 
+DEAR = story.cost(reported=123_456_789, estimated=98_765_432, covered=123_456_789, unpriced=1234)
+
+
+def dear(listed: Listed) -> Listed:
+    """A session whose cost takes as much room as any."""
+    return replace(listed, cost=DEAR)
+
+
+def budget(name: str) -> Standing:
+    """A budget for a project that is passed."""
+    return replace(story.PASSED, budget=replace(story.PASSED.budget, scope="project", name=name))
+
+
 def view(columns: int, *, unicode: bool = True) -> View:
     glyphs = UNICODE if unicode else glyphs_for("latin-1")
     return View(width=columns, now=story.NOW, tz=UTC, home="/home/dev", glyphs=glyphs)
@@ -45,9 +60,13 @@ def view(columns: int, *, unicode: bool = True) -> View:
 def all_drawings(view: View) -> Iterable[Line]:
     yield from draw_sessions(view, story.LIST, story.DAYS)
     yield from draw_sessions(view, story.LIST, story.DAYS, wide=True)
-    yield from draw_overview(
-        view, Overview(1284, "/home/dev/.backstory", story.LIST[:2], story.LIST[3:8], Day(9, 26))
-    )
+    days = {day: replace(figures, cost=DEAR) for day, figures in story.DAYS.items()}
+    yield from draw_sessions(view, [dear(listed) for listed in story.LIST], days)
+    home, day, passed = "/home/dev/.backstory", Day(9, 26), [story.PASSED, budget("api-gateway")]
+    for running in (story.LIST[:2], [dear(listed) for listed in story.LIST[:2]]):
+        yield from draw_overview(
+            view, Overview(1284, home, running, story.LIST[3:8], day, True, DEAR, passed)
+        )
     yield from draw_found(view, story.found())
     yield from draw_findings(view, story.FINDINGS)
     record, own, fates = story.shown()
@@ -73,6 +92,29 @@ def test_ids_and_marks_are_never_cut(columns: int) -> None:
     assert sum(row[:1] in "●▲✕◌" for row in rows if row) == 8 - 1
 
 
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_money_is_never_cut(columns: int) -> None:
+    own = view(columns)
+    rows = [plain(line) for line in draw_sessions(own, story.LIST, story.DAYS)]
+    listed = [row for row in rows if row[3:8] in {one.short_id for one in story.LIST}]
+    assert [row.split("  ")[-1].strip() for row in listed] == [plain(price(one.cost)) for one in story.LIST]
+    drawn = "\n".join(plain(line) for line in all_drawings(own))
+    for words in (
+        "$4.61 reported  ~$0.48 estimated\n",
+        "$0.21 reported  2 covered\n",
+        "$1,234,567.89 +~$987,654.32 +?\n",
+        "$1,234,567.89 reported",
+        "$1,234,567.89 covered",
+        "1,234 calls without a price",
+        "budget of the day passed: $5.09 of $5\n",
+        " passed: $5.09 of $5\n",
+        "8 steps  $0.06   38 s\n",
+        "  12 Nov  $0.77\n",
+        "  $0.53  31 min\n",
+    ):
+        assert words in drawn, words
+
+
 def test_columns_leave_in_their_order() -> None:
     heads = {
         columns: next(
@@ -85,6 +127,7 @@ def test_columns_leave_in_their_order() -> None:
         gone = [name not in head for name in order]
         assert gone == sorted(gone, reverse=True)
         assert {"ID", "TITLE", "FAILURES"} <= set(head)
+        assert head[-1] == "COST"
     assert not set(order) & set(heads[60])
     assert set(order) <= set(heads[100])
 
@@ -144,7 +187,8 @@ def test_hostile_text_neither_acts_nor_breaks_a_line(text: str, columns: int, un
     for choice in (Choice(), Choice(full=True), Choice(problems=True)):
         drawn += draw_session(own, record, listed, {}, choice)
     drawn += draw_sessions(own, [listed], story.DAYS, wide=True)
-    drawn += draw_overview(own, Overview(1, "/x", [listed], [replace(listed, state="error")], Day(1, 1)))
+    looks = [replace(listed, state="error")]
+    drawn += draw_overview(own, Overview(1, "/x", [listed], looks, Day(1, 1), True, DEAR, [budget(text)]))
     hits = tuple(
         Hit(step, 1, part, text, ((0, len(text)),) if text else (), 1, 1)  # type: ignore[arg-type]
         for step in told.steps
@@ -172,4 +216,4 @@ def test_without_a_terminal_nothing_is_cut() -> None:
     drawn = "\n".join(plain(line) for line in draw_session(pipe, record, own, fates))
     assert "and the middleware does not catch it." in drawn
     rows = [plain(line) for line in draw_sessions(pipe, story.LIST, story.DAYS)]
-    assert any("Let them through and log it once.     30  2 failing" in row for row in rows)
+    assert any("Let them through and log it once.     30  2 failing      $0.53" in row for row in rows)

@@ -95,8 +95,8 @@ class Archive:
         self.now = now
         self.sources: list[Source] = [load(name) for name in REGISTRY]
         self.connection = database.connect(self.path, database.home(self.env) if path is None else None)
-        settings = config.load(database.home(self.env))
-        summary.set_idle_gap(self.connection, settings.idle_minutes * 60_000)
+        self.settings = config.load(database.home(self.env))
+        summary.set_idle_gap(self.connection, self.settings.idle_minutes * 60_000)
         if not database.is_indexed(self.connection):
             from .store.reindex import reindex
 
@@ -131,7 +131,14 @@ class Archive:
                 progress=progress,
                 now_ns=lambda: self.now() * 1_000_000,
             )
+        self.settle()
         return report
+
+    def settle(self) -> None:
+        """Price the calls that have no price yet; all of them anew when settings or prices have changed."""
+        from .ledger.pricing import settle
+
+        settle(self.connection, self.settings, database.home(self.env))
 
     def ingest(self, item: str, agent: str = "cline", sessions_dirs: Sequence[str | Path] = ()) -> SyncReport:
         """Read one session by its id, its folder or a file in it, also one that was forgotten.
@@ -145,6 +152,7 @@ class Archive:
         forget.remember_again(self.connection, source.name, ref.id)
         report = SyncReport(seen=1)
         read_one(self.connection, source, ref, report, env=self.env, now_ns=None)
+        self.settle()
         return report
 
     def sessions(

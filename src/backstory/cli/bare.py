@@ -1,4 +1,4 @@
-"""Bare `backstory`: is anything running, and does anything need me?"""
+"""Bare `backstory`: is anything running, does anything need me, and what did today cost?"""
 
 from __future__ import annotations
 
@@ -7,22 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..schema.words import tilde
-from ..store.results import Day, Listed
+from ..store.results import Cost, Day, Listed
 from .dates import day_bounds
-from .line import Line, View, beside, spans, width
+from .line import Line, View, beside, flow, joined, spans, width
 from .listing import brief_line, error_words, failures, figures, mark, new_words, project, title
+from .money import DOLLAR, KINDS, money, price, sums
 from .options import App
 from .text import cells, cut, wrap
 from .words import counted, duration, local, moment
 
 if TYPE_CHECKING:
     from ..archive import Archive
+    from ..ledger.budget import Standing
 
+TODAY = "Today"
 MOST_RUNNING = 4
 MOST_LOOKS = 5
 LOOK_BACK = 7 * 24 * 3600 * 1000
 ERROR_CELLS = 32
 LEAST_TITLE = 20
+LEAST_NAME = 4
 
 HINTS = (
     ("backstory show last", "the newest session; any ID above works too"),
@@ -37,7 +41,11 @@ FIRST_HINTS = (
 
 
 class Overview(NamedTuple):
-    """What the overview draws: how many sessions where, those that run, those that need a look, today."""
+    """What the overview draws: how many sessions where, those that run, those that need a look, today.
+
+    `spent` is the cost of the calls that were made today, whichever session made them; `passed` are the budgets that
+    are used up.
+    """
 
     sessions: int
     home: str
@@ -45,6 +53,8 @@ class Overview(NamedTuple):
     looks: Sequence[Listed]
     today: Day | None
     synced: bool = True
+    spent: Cost = Cost()
+    passed: Sequence[Standing] = ()
 
 
 def draw_overview(view: View, found: Overview) -> Iterator[Line]:
@@ -54,7 +64,8 @@ def draw_overview(view: View, found: Overview) -> Iterator[Line]:
     yield from _sentence(view, words)
     whys = _whys(view, found.looks[:MOST_LOOKS])
     rows = (*found.running[:MOST_RUNNING], *found.looks[:MOST_LOOKS])
-    names = _Names.of(view, rows, max(map(width, whys), default=0))
+    edges = [*whys, *_works(found.running[:MOST_RUNNING])]
+    names = _Names.of(view, rows, max(map(width, edges), default=0))
     if found.running:
         yield from ((), spans(("Running now", "title")))
         yield from _running(view, found.running, names)
@@ -63,7 +74,30 @@ def draw_overview(view: View, found: Overview) -> Iterator[Line]:
         yield from _looks(view, found.looks, whys, names)
     if found.today is not None and found.today.sessions:
         yield ()
-        yield spans(("Today", "title"), f"  {figures(found.today.sessions, found.today.files)}")
+        yield from _today(view, found, found.today)
+
+
+def _today(view: View, found: Overview, today: Day) -> Iterator[Line]:
+    """The figures of the day and its money; at the edge, a budget that is passed."""
+    left = spans((TODAY, "title"), f"  {figures(today.sessions, today.files)}")
+    passed = [spans((_passed(view, one), "rejected")) for one in found.passed]
+    aside = passed[0] if passed and width(left) + 2 + width(passed[0]) <= view.width else ()
+    yield beside(view, left, aside)
+    indent = len(TODAY) + 2
+    yield from flow(view, sums(found.spent), indent, gap=2)
+    yield from flow(view, passed[1:] if aside else passed, indent)
+
+
+def _passed(view: View, one: Standing) -> str:
+    """`budget of the day passed: $5.09 of $5`."""
+    budget = one.budget
+    limit = money(budget.nano)
+    limit = limit.removesuffix(".00") if budget.nano >= DOLLAR else limit
+    start, end = f"budget of the {budget.period}", f" passed: {money(one.spent)} of {limit}"
+    if not budget.name:
+        return start + end
+    name, room = view.glyphs.one_line(budget.name), view.width - len(f"{TODAY}  {start} for {end}")
+    return f"{start} for {cut(name, max(room, LEAST_NAME), view.glyphs) if view.cut else name}{end}"
 
 
 def draw_empty(view: View, roots: Sequence[tuple[str, str]]) -> Iterator[Line]:
@@ -114,16 +148,24 @@ class _Names(NamedTuple):
 
 def _running(view: View, rows: Sequence[Listed], names: _Names) -> Iterator[Line]:
     shown = rows[:MOST_RUNNING]
-    lengths = [duration(listed.length) if listed.length is not None else "" for listed in shown]
-    longest = max(map(cells, lengths), default=0)
-    for listed, length in zip(shown, lengths, strict=True):
+    for listed, work in zip(shown, _works(shown), strict=True):
         left = (*names.start(view, listed), (title(view, listed.session), ""))
-        yield beside(view, left, spans(length.rjust(longest)) if length else ())
+        yield beside(view, left, work)
         step = brief_line(view, listed.last_step, listed.session) if listed.last_step else ()
         right = failures(listed)
         if step or right:
             yield beside(view, (*spans(names.indent), *step), right)
     yield from _more(len(rows) - len(shown))
+
+
+def _works(rows: Sequence[Listed]) -> list[Line]:
+    """`$0.53  31 min`: what each has cost so far, and how long it has been at work."""
+    lengths = [duration(listed.length) if listed.length is not None else "" for listed in rows]
+    longest = max(map(cells, lengths), default=0)
+    return [
+        joined([price(listed.cost), spans(length.rjust(longest))], gap=2)
+        for listed, length in zip(rows, lengths, strict=True)
+    ]
 
 
 def _looks(view: View, rows: Sequence[Listed], whys: Sequence[Line], names: _Names) -> Iterator[Line]:
@@ -172,6 +214,8 @@ def show_empty(app: App, archive: Archive, sessions_dirs: Sequence[Path]) -> Non
 
 def show_overview(app: App) -> None:
     """Draw it: the newest sessions that run, the unseen ones that failed, and the day."""
+    from ..ledger.budget import standings
+
     view = app.term.view
     with app.archive({}) as archive:
         count = archive.count()
@@ -183,7 +227,10 @@ def show_overview(app: App) -> None:
         failing = archive.sessions(failing=True, since=since, limit=None)
         stopped = archive.sessions(state="error", since=since, limit=None)
         today = local(view.now, view.tz).date()
-        day = archive.days(since=day_bounds(today, view.tz)[0], tz=view.tz).get(today)
+        since, until = day_bounds(today, view.tz)
+        day = archive.days(since=since, tz=view.tz).get(today)
+        spent = _spent(archive, since, until)
+        passed = [one for one in standings(archive.connection, view.now, view.tz) if one.passed]
         home = str(archive.path.parent if archive.path.name == "archive.db" else archive.path)
     at_work = {listed.session.id for listed in running}
     looks = {
@@ -192,5 +239,15 @@ def show_overview(app: App) -> None:
         if listed.unseen and listed.session.id not in at_work
     }
     newest = sorted(looks.values(), key=lambda listed: listed.last_at or 0, reverse=True)
-    app.term.write(draw_overview(view, Overview(count, home, running, newest, day, app.up_to_date)))
+    found = Overview(count, home, running, newest, day, app.up_to_date, spent, passed)
+    app.term.write(draw_overview(view, found))
     app.term.hint(*hint_lines(HINTS))
+
+
+def _spent(archive: Archive, since: int, until: int) -> Cost:
+    """What the calls of a time came to; a session of many days costs each day what it made on it."""
+    from ..ledger.report import Filter, total
+
+    found = total(archive.connection, Filter(since, until))
+    calls = {kind: getattr(found, f"{kind}_calls") for kind in KINDS}
+    return Cost(found.reported, found.estimated, found.covered, calls)

@@ -9,6 +9,7 @@ from msgspec import to_builtins
 from ..schema.document import iso, record_json, session_json
 from ..schema.record import Record
 from ..store.results import Fate, Finding, Found, Hit, Listed
+from .money import cost_json, tokens_json
 
 
 def listed_json(listed: Listed) -> dict[str, Any]:
@@ -27,6 +28,8 @@ def listed_json(listed: Listed) -> dict[str, Any]:
         "unseen": listed.unseen,
         "last_step": last,
         "error": listed.error,
+        "cost": cost_json(listed.cost),
+        "tokens": tokens_json(listed.cost),
     }
 
 

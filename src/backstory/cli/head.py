@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from ..schema.record import Record
 from ..schema.session import Session
-from ..store.results import Listed
+from ..store.results import Cost, Listed
 from .line import Line, View, flow, joined, paragraphs, spans
 from .listing import TITLE, error_words
+from .money import cached, sums
 from .rows import lines_spans
 from .words import MONTHS, clock, counted, duration, local, short_day, surface
 
@@ -32,7 +33,7 @@ def head(view: View, record: Record, listed: Listed, origin: Listed | None = Non
         yield spans((line, "title"))
     yield from flow(view, _where(view, session))
     yield from flow(view, _how(view, record, listed))
-    yield from flow(view, _figures(view, session))
+    yield from flow(view, _figures(view, session, listed.cost))
     for text in banners(view, record, listed, origin):
         for line in paragraphs(view, text, 0):
             yield spans((line, "label"))
@@ -42,7 +43,7 @@ def banners(view: View, record: Record, listed: Listed, origin: Listed | None = 
     """What one should know before reading: gone, cut, a copy, compacted, unanswered."""
     session = record.session
     if listed.state == "error":
-        yield f"Stopped by an error of the provider: {error_words(view, listed)}."
+        yield _sentence(f"Stopped by an error of the provider: {error_words(view, listed)}")
     answered = any(step.type != "message" or _answers(step.payload) for step in record.steps)
     if not answered and listed.state not in ("running", "idle"):
         yield "Cline had received no answer when this session ended. The prompt is all there is."
@@ -66,6 +67,12 @@ def banners(view: View, record: Record, listed: Listed, origin: Listed | None = 
     if session.fidelity.refused:
         count = counted(len(session.fidelity.refused), "value")
         yield f"{count} could not be used; backstory doctor names them."
+
+
+def _sentence(words: str) -> str:
+    """Words of somebody else with one full stop at their end, unless they end a sentence by themselves."""
+    words = words.rstrip(" .,:;")
+    return words if words.endswith(("!", "?", "…")) else f"{words}."
 
 
 def _answers(payload: object) -> bool:
@@ -149,7 +156,8 @@ def _when(view: View, at: int) -> str:
     return f"{day.day} {MONTHS[day.month - 1]}, {clock(at, view.tz)}"
 
 
-def _figures(view: View, session: Session) -> list[Line]:
+def _figures(view: View, session: Session, cost: Cost) -> list[Line]:
+    """What it changed and what it cost."""
     totals = session.totals
     groups: list[Line] = []
     if totals.files:
@@ -157,4 +165,4 @@ def _figures(view: View, session: Session) -> list[Line]:
         groups.append(joined([spans(counted(totals.files, "file")), lines], gap=1))
     if totals.child_steps:
         groups.append(spans(f"{counted(totals.child_steps, 'step')} by subagents"))
-    return groups
+    return [*groups, *sums(cost), spans(cached(cost))]

@@ -90,8 +90,7 @@ def new_words(listed: Listed) -> str:
     return f"{listed.unseen:,} new" if listed.unseen else ""
 
 
-def figures(sessions: int, files: int, sessions_width: int = 0, files_width: int = 0) -> str:
-    """`9 sessions  26 files`, padded so that days stand in columns."""
+def figures(sessions: int, files: int, files_width: int = 0) -> str:
+    """`9 sessions  26 files`, the files padded so that days stand in columns."""
     count = counted(sessions, "session")
-    touched = counted(files, "file") if files else ""
-    return f"{count.rjust(sessions_width)}  {touched.rjust(files_width)}".rstrip()
+    return f"{count}  {counted(files, 'file').rjust(files_width)}" if files else count

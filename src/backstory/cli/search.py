@@ -13,6 +13,7 @@ from ..schema.step import ROOT, Message, Step
 from ..store.results import Found, Hit, SessionHits
 from .line import Line, Span, View, beside, cut_line, joined, spans, width
 from .listing import project, title
+from .money import price
 from .options import App, day_option, json_option, pass_app, reading_options
 from .rows import Scene, command_line, kind_of, path_spans, row_of
 from .text import cells
@@ -21,6 +22,7 @@ from .words import counted, duration, moment, number
 
 SCOPES = ("everything", "prompts", "answers", "commands", "outputs", "files")
 DEFAULT_LIMIT = 10
+LEAST_TITLE = 20
 PROSE = ("say", "you", "think", "note")
 
 
@@ -55,10 +57,12 @@ def hint(found: Found) -> str | None:
 def _session(view: View, group: SessionHits) -> Iterator[Line]:
     listed = group.listed
     when = moment(listed.last_at, view.now, view.tz) if listed.last_at is not None else ""
-    right = joined([spans(project(view, listed.session)), spans((when, "label"))], gap=2)
-    left = spans(
-        (view.glyphs.one_line(listed.short_id), "label"), "  ", (title(view, listed.session), "title")
-    )
+    short = view.glyphs.one_line(listed.short_id)
+    figures = joined([spans((when, "label")), price(listed.cost)], gap=2)
+    right = joined([spans(project(view, listed.session)), figures], gap=2)
+    if view.cut and cells(short) + 2 + LEAST_TITLE + 2 + width(right) > view.width:
+        right = figures
+    left = spans((short, "label"), "  ", (title(view, listed.session), "title"))
     yield beside(view, left, right)
     digits = max((len(str(hit.turn_index or "")) for hit in group.hits), default=1) or 1
     for hit in group.hits:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from ..schema.call import Call
 from ..schema.record import Record
 from ..schema.session import Actor, Segment, Turn
 from ..schema.step import ROOT, Edit, Message, Other, Read, Step
 from . import tools
 from .bodies import body
 from .line import Line, Span, View, beside, cut_line, flow, joined, paragraphs, spans, width
+from .money import cost_of, price
 from .rows import Row, Scene, attachment_words, lines_spans, path_spans, row_of
 from .text import cells, cut, wrap
 from .words import clock, counted, duration
@@ -45,6 +47,8 @@ class Drawing(NamedTuple):
     depths: dict[str, int]
     spawned: dict[str, list[Actor]]
     counts: dict[str, int]
+    calls: dict[str, list[Call]]
+    """The calls by who made them."""
 
     @classmethod
     def of(cls, scene: Scene, record: Record, choice: Choice) -> Drawing:
@@ -54,12 +58,15 @@ class Drawing(NamedTuple):
         counts: dict[str, int] = {}
         for step in record.steps:
             counts[step.actor_id] = counts.get(step.actor_id, 0) + 1
+        calls: dict[str, list[Call]] = {}
+        for call in record.calls:
+            calls.setdefault(call.actor_id, []).append(call)
         spawned: dict[str, list[Actor]] = {}
         for actor in record.actors:
             if actor.parent_step_id is not None:
                 spawned.setdefault(actor.parent_step_id, []).append(actor)
         depths = {actor.id: _depth(actor, actors, owner) for actor in record.actors}
-        return cls(scene, record, choice, actors, depths, spawned, counts)
+        return cls(scene, record, choice, actors, depths, spawned, counts, calls)
 
 
 def timeline(drawing: Drawing) -> Iterator[Line]:
@@ -157,6 +164,7 @@ def _head(drawing: Drawing, turn: Turn, prompt: Step | None, steps: Sequence[Ste
     if started is not None:
         groups.append(spans((clock(started, view.tz), "label")))
         groups.append(spans(_length(drawing, turn, steps, started)))
+    groups.append(price(cost_of(call for call in drawing.record.calls if call.turn_id == turn.id)))
     if turn.checkpoint is not None:
         groups.append(spans(view.glyphs.one_line(f"checkpoint {turn.checkpoint.ref[:7]}")))
     groups.append(_files(view, steps))
@@ -214,8 +222,8 @@ def _unlinked(drawing: Drawing, step: Step) -> Iterator[Line]:
         return
     glyphs = drawing.scene.view.glyphs
     words = glyphs.one_line(f"{actor.label}: {actor.task}" if actor.task else actor.label)
-    right = () if parent is not None else (spans(("its call is not known", "label")),)
-    row = Row("agent", spans(words), right=right)
+    unknown = () if parent is not None else (spans(("its call is not known", "label")),)
+    row = Row("agent", spans(words), right=(price(cost_of(drawing.calls.get(actor.id, ()))), *unknown))
     yield from _indented(drawing.scene.view, drawing.depths[actor.id] - 1, lambda view: _row(view, row))
 
 
@@ -270,13 +278,15 @@ def _step(drawing: Drawing, view: View, step: Step, row: Row | None) -> Iterator
 
 
 def _with_children(drawing: Drawing, step: Step, row: Row) -> Row:
-    """The row of a call that started agents: how many steps they took."""
+    """The row of a call that started agents: how many steps they took, and what they cost."""
     children = drawing.spawned.get(step.id)
     if not children or not isinstance(step.payload, Other):
         return row
     count = sum(drawing.counts.get(child.id, 0) for child in children)
     kind = "agent" if tools.kind(step.payload.tool_name) == "tool" else row.kind
-    return row._replace(kind=kind, right=(spans(counted(count, "step")), *row.right))
+    cost = price(cost_of(call for child in children for call in drawing.calls.get(child.id, ())))
+    figures = joined([spans(counted(count, "step")), cost], gap=2)
+    return row._replace(kind=kind, right=(figures, *row.right))
 
 
 def _row(view: View, row: Row, *, full: bool = False) -> Iterator[Line]:

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
+
+
+class Settled(Struct, frozen=True):
+    """What the ledger made of a call.
+
+    `counted` is false for a copy of a call that counts elsewhere, and for an import. `kind` is null until the call is
+    priced; `amount` is in billionths of a dollar: recorded, estimated, or, of a covered call, its list value. `name` is
+    the canonical name of the model, and `price` says which price was used.
+    """
+
+    counted: bool
+    kind: Literal["reported", "covered", "estimated", "unpriced"] | None = None
+    amount: int | None = None
+    name: str | None = None
+    price: str | None = None
 
 
 class CallRow(Struct, frozen=True):
@@ -25,6 +42,7 @@ class CallRow(Struct, frozen=True):
     model: str | None = None
     nano: int | None = None
     flags: tuple[str, ...] = ()
+    settled: Settled | None = None
 
 
 class Call(Struct, frozen=True):
@@ -45,3 +63,4 @@ class Call(Struct, frozen=True):
     output: int
     nano: int | None
     flags: tuple[str, ...]
+    settled: Settled | None = None

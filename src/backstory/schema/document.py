@@ -61,7 +61,16 @@ def call_json(call: Call) -> dict[str, Any]:
     counts["input"] = counts["fresh"] + counts["cache_read"] + counts["cache_write"]
     counts["total"] = counts["input"] + counts["output"]
     nano = built.pop("nano")
-    return {**built, "tokens": counts, "reported_usd": None if nano is None else nano / 1e9}
+    settled = built.pop("settled")
+    if settled is not None:
+        amount = settled.pop("amount")
+        settled["amount_usd"] = None if amount is None else amount / 1e9
+    return {
+        **built,
+        "tokens": counts,
+        "reported_usd": None if nano is None else nano / 1e9,
+        "settled": settled,
+    }
 
 
 def record_json(record: Record) -> dict[str, Any]:

@@ -119,5 +119,7 @@ class Reading(Struct):
     ref: SessionRef
     session: Session
     files: list[FileReading] = field(default_factory=list)
+    rollup: CallRow | None = None
+    """The agent's own sum of the session's calls, as one call; null where it recorded none."""
     torn: list[Torn] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)

@@ -338,4 +338,5 @@ def _call(session: Session, actor_id: str, row: CallRow, turn_id: str | None) ->
         output=row.output,
         nano=row.nano,
         flags=row.flags,
+        settled=row.settled,
     )

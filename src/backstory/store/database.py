@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..errors import ArchiveError
 from ..schema.record import IDLE_GAP
+from . import counting
 
 FILE = "archive.db"
 PREP = 1
@@ -78,9 +79,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 def _first(connection: sqlite3.Connection) -> None:
     """The tables as `tables.sql` has them."""
-    script = Path(__file__).with_name("tables.sql").read_text("utf-8")
-    for statement in _statements(script):
-        connection.execute(statement)
+    _script(connection, "tables.sql")
     connection.execute("INSERT INTO meta VALUES ('next_step', 1)")
     connection.execute("INSERT INTO meta VALUES ('prep', ?)", (PREP,))
     connection.execute("INSERT INTO meta VALUES ('idle_gap', ?)", (IDLE_GAP,))
@@ -88,7 +87,13 @@ def _first(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO doc (doc, rank) VALUES ('automerge', 12)")
 
 
-MIGRATIONS: tuple[tuple[int, Callable[[sqlite3.Connection], None]], ...] = ((1, _first),)
+def _ledger(connection: sqlite3.Connection) -> None:
+    """The columns and tables of `ledger.sql`, and which of the calls that are there count."""
+    _script(connection, "ledger.sql")
+    counting.fill(connection)
+
+
+MIGRATIONS: tuple[tuple[int, Callable[[sqlite3.Connection], None]], ...] = ((1, _first), (2, _ledger))
 """Steps from one shape to the next, in order; only forward, and never changed once released."""
 
 
@@ -114,6 +119,11 @@ def is_indexed(connection: sqlite3.Connection) -> bool:
     """Whether the index holds the words as they are prepared now."""
     found = connection.execute("SELECT value FROM meta WHERE key = 'prep'").fetchone()
     return found is not None and found[0] == PREP
+
+
+def _script(connection: sqlite3.Connection, name: str) -> None:
+    for statement in _statements(Path(__file__).with_name(name).read_text("utf-8")):
+        connection.execute(statement)
 
 
 def _statements(script: str) -> Iterator[str]:

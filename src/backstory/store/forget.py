@@ -7,7 +7,7 @@ import sqlite3
 from msgspec import Struct
 
 from ..errors import UnknownSession
-from . import indexing, rows
+from . import counting, indexing, rows
 from .blocks import BlockReader
 from .database import transaction
 
@@ -65,12 +65,14 @@ def _forget_one(connection: sqlite3.Connection, session_id: str, now: int) -> No
         return
     n, source = found
     _unindex(connection, n)
+    requests = counting.of_session(connection, n)
     of_session = "(SELECT n FROM file WHERE session = ?)"
     for table in ("step", "turn", "call", "block", "file_state"):
         connection.execute(f"DELETE FROM {table} WHERE file IN {of_session}", (n,))
-    for table in ("file", "session_facts", "seen_end"):
+    for table in ("file", "session_facts", "seen_end", "rollup"):
         connection.execute(f"DELETE FROM {table} WHERE session = ?", (n,))
     connection.execute("DELETE FROM session WHERE n = ?", (n,))
+    counting.recount(connection, requests)
     connection.execute(
         "UPDATE session SET copied_from = NULL, copied_kind = NULL, copied_messages = NULL WHERE copied_from = ?",
         (session_id,),

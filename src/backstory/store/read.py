@@ -11,14 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..errors import AmbiguousSession, UnknownSession
-from ..schema.call import CallRow
+from ..schema.call import CallRow, Settled
 from ..schema.record import Placed, Record, assemble, step_of
 from ..schema.session import CopiedFrom, Fidelity, Session, Totals, TurnRow, merge_fidelity
 from ..schema.step import ROOT, Step
 from . import rows, summary
 from .blocks import BlockReader
 from .derived import fates_of, short_id, state
-from .results import Brief, Day, Fate, Listed, State
+from .results import Brief, Cost, Day, Fate, Listed, State
 from .rows import SELECTED, Columns
 
 _fidelity = msgspec.json.Decoder(Fidelity)
@@ -134,7 +134,27 @@ def _listed(connection: sqlite3.Connection, row: sqlite3.Row, now: int, shorts: 
         unseen=row["row_count"] - row["seen_count"],
         last_step=last,
         error=row["error"],
+        cost=_cost(connection, row["n"]),
     )
+
+
+def _cost(connection: sqlite3.Connection, session: int) -> Cost:
+    """What the counted calls of a session came to, by kind."""
+    amounts = {"reported": 0, "estimated": 0, "covered": 0}
+    calls = dict.fromkeys((*amounts, "unpriced"), 0)
+    fresh = cached = written = output = 0
+    for kind, count, amount, *tokens in connection.execute(
+        "SELECT kind, count(*), coalesce(sum(amount), 0), sum(fresh), sum(cache_read), sum(cache_write), sum(output)"
+        " FROM call JOIN file ON file.n = call.file WHERE file.session = ? AND counted GROUP BY kind",
+        (session,),
+    ):
+        fresh, cached, written, output = (
+            a + b for a, b in zip((fresh, cached, written, output), tokens, strict=True)
+        )
+        calls[kind or "unpriced"] += count
+        if kind in amounts:
+            amounts[kind] += amount
+    return Cost(**amounts, calls=calls, fresh=fresh, cache_read=cached, cache_write=written, output=output)
 
 
 def _session(connection: sqlite3.Connection, row: sqlite3.Row) -> Session:
@@ -256,14 +276,14 @@ def some_fates(connection: sqlite3.Connection, session: int) -> dict[str, Fate]:
 def _calls(connection: sqlite3.Connection, session: int) -> list[tuple[str, CallRow]]:
     """Every call that was made, also those whose message has left the source since; these carry a flag."""
     found = []
-    for actor, superseded, *values, words in connection.execute(
-        "SELECT file.actor, superseded, key, message_id, msg, fresh, cache_read, cache_write, output, at, turn,"
-        " route, model, nano, flags FROM call JOIN file ON file.n = call.file WHERE file.session = ?"
-        " ORDER BY call.file, msg",
+    for actor, superseded, counted, kind, amount, name, price, *values, words in connection.execute(
+        "SELECT file.actor, superseded, counted, kind, amount, call.name, price, key, message_id, msg, fresh,"
+        " cache_read, cache_write, output, at, turn, route, model, nano, flags"
+        " FROM call JOIN file ON file.n = call.file WHERE file.session = ? ORDER BY call.file, msg",
         (session,),
     ):
         flags = [*(words.split(" ") if words else ()), *(("superseded",) if superseded else ())]
-        fields = (*values, tuple(flags))
+        fields = (*values, tuple(flags), Settled(bool(counted), kind, amount, name, price))
         found.append((actor, CallRow(*fields)))
     return found
 
@@ -321,15 +341,21 @@ def days(
     zone: tzinfo | None = None,
     only: frozenset[State] | None = None,
 ) -> dict[date, Day]:
-    """Sessions and the files that they changed, by the day of their last step in a zone (null: this machine's)."""
+    """Sessions, their files and their cost, by the day of their last step in a zone (null: this machine's)."""
     where, values = which.where()
     found: dict[date, Day] = {}
     for row in _query(connection, f"SELECT * FROM session WHERE {where}", values):
         if row["last_at"] is None or (only is not None and _state(row, now) not in only):
             continue
         day = datetime.fromtimestamp(row["last_at"] / 1000, UTC).astimezone(zone).date()
-        before = found.get(day, Day(0, 0))
-        found[day] = Day(before.sessions + 1, before.files + row["files"])
+        before, cost = found.get(day, Day(0, 0)), _cost(connection, row["n"])
+        covered = any(cost.calls.values()) and cost.calls["covered"] == sum(cost.calls.values())
+        found[day] = Day(
+            sessions=before.sessions + 1,
+            files=before.files + row["files"],
+            cost=before.cost + cost,
+            covered=before.covered + covered,
+        )
     return found
 
 

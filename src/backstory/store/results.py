@@ -33,6 +33,36 @@ class Brief(Struct, frozen=True):
     at: int | None
 
 
+class Cost(Struct, frozen=True):
+    """Money in billionths of a dollar, kept apart by kind and never added up; `covered` is list value, not spent.
+
+    `calls` counts the calls of each kind, `unpriced` among them. The four counts are disjoint tokens of all of them.
+    """
+
+    reported: int = 0
+    estimated: int = 0
+    covered: int = 0
+    calls: dict[str, int] = {}
+    fresh: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        """Both together, each kind by itself."""
+        kinds = {**self.calls, **other.calls}
+        return Cost(
+            self.reported + other.reported,
+            self.estimated + other.estimated,
+            self.covered + other.covered,
+            {kind: self.calls.get(kind, 0) + other.calls.get(kind, 0) for kind in kinds},
+            self.fresh + other.fresh,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.output + other.output,
+        )
+
+
 class Listed(Struct, frozen=True):
     """A session in a list. `length` is active time in ms, idle gaps left out; `unseen` steps are new to the reader.
 
@@ -47,6 +77,7 @@ class Listed(Struct, frozen=True):
     unseen: int
     last_step: Brief | None
     error: str | None = None
+    cost: Cost = Cost()
 
 
 class Fate(Struct, frozen=True):
@@ -104,10 +135,15 @@ class Found(Struct, frozen=True):
 
 
 class Day(Struct, frozen=True):
-    """Figures of the sessions that were last active on one day."""
+    """Figures of the sessions that were last active on one day: `cost` is all that these sessions cost.
+
+    `covered` counts those of them in which every call was covered.
+    """
 
     sessions: int
     files: int
+    cost: Cost = Cost()
+    covered: int = 0
 
 
 Level = Literal["ok", "note", "look", "broken"]

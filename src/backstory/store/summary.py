@@ -12,14 +12,13 @@ from ..schema.record import reading_order
 from ..schema.session import Actor, Session
 from ..schema.step import ROOT
 from . import copies
+from .counting import MADE_UP
 from .database import transaction
 from .derived import TELLING, Fact, active_length, totals
 
 _json = msgspec.json.Encoder()
 _session = msgspec.json.Decoder(Session)
 
-MADE_UP = ("@", "./@")
-"""Ids of messages that have none: equal ones tell nothing of a copy."""
 
 _FACTS = (
     "SELECT step.id, file.actor, step.msg, step.sub, step.type, step.kind, step.subject, step.same, step.at,"

@@ -10,9 +10,11 @@ import zstandard
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
+from ..schema.call import CallRow
 from ..schema.link import Spawn, link
 from ..schema.reading import Reading
-from . import blocks, copies, rows, summary
+from ..schema.step import ROOT
+from . import blocks, copies, counting, rows, summary
 from .database import transaction
 from .draft import FileDraft, StoredStep
 from .rows import COLUMNS
@@ -35,12 +37,20 @@ _NEW_CALL = (
     "UPDATE SET msg = excluded.msg, at = excluded.at, turn = excluded.turn, route = excluded.route,"
     " model = excluded.model, fresh = excluded.fresh, cache_read = excluded.cache_read,"
     " cache_write = excluded.cache_write, output = excluded.output, nano = excluded.nano,"
-    " flags = excluded.flags, superseded = 0"
+    " flags = excluded.flags, dedup = excluded.dedup, superseded = 0, kind = NULL"
 )
 
 
 class Moved(Exception):
     """Another writer changed the session since it was looked up; it has to be read again."""
+
+
+class Share(Struct, frozen=True):
+    """What the writing of one file leaves to do: words to index, and requests to count anew."""
+
+    new_steps: int
+    documents: list[tuple[int, str]]
+    requests: set[int]
 
 
 class Written(Struct, frozen=True):
@@ -60,17 +70,14 @@ def write(
     """
     with transaction(connection):
         found = connection.execute(
-            "SELECT n, generation FROM session WHERE source = ? AND id = ?",
+            "SELECT n, generation, started_at FROM session WHERE source = ? AND id = ?",
             (reading.ref.source, reading.ref.id),
         ).fetchone()
         if (found[1] if found else None) != generation:
             raise Moved
         session = found[0] if found else _new_session(connection, reading)
-        new_steps, documents = 0, []
-        for one in drafts:
-            count, words = _write_file(connection, session, one)
-            new_steps += count
-            documents += words
+        started_at = found[2] if found else None
+        shares = [_write_file(connection, session, one) for one in drafts]
         _marks(connection, session, reading)
         _facts(connection, session, reading)
         _link(connection, session)
@@ -79,9 +86,26 @@ def write(
             "UPDATE session SET generation = generation + 1, root = ?, gone_at = NULL, changed_at = ? WHERE n = ?",
             (reading.ref.root, reading.ref.changed_at // 1_000_000, session),
         )
+        _count_calls(connection, session, reading, shares, started_at)
         # Last, because any statement after it would make the index write out what it has collected.
-        connection.executemany("INSERT INTO doc (rowid, text) VALUES (?, ?)", documents)
-    return Written(session, new_steps, bool(drafts))
+        for share in shares:
+            connection.executemany("INSERT INTO doc (rowid, text) VALUES (?, ?)", share.documents)
+    return Written(session, sum(share.new_steps for share in shares), bool(drafts))
+
+
+def _count_calls(
+    connection: sqlite3.Connection,
+    session: int,
+    reading: Reading,
+    shares: list[Share],
+    started_at: int | None,
+) -> None:
+    """Decide which of the calls that were touched count; all of the session's when it began at another time."""
+    touched = set().union(*(share.requests for share in shares), _rollup(connection, session, reading))
+    (begins,) = connection.execute("SELECT started_at FROM session WHERE n = ?", (session,)).fetchone()
+    if begins != started_at:
+        touched.update(counting.of_session(connection, session))
+    counting.recount(connection, touched)
 
 
 def _new_session(connection: sqlite3.Connection, reading: Reading) -> int:
@@ -92,10 +116,8 @@ def _new_session(connection: sqlite3.Connection, reading: Reading) -> int:
     return int(cursor.lastrowid or 0)
 
 
-def _write_file(
-    connection: sqlite3.Connection, session: int, one: FileDraft
-) -> tuple[int, list[tuple[int, str]]]:
-    """Write one file's share; returns the number of new step rows, and the words to index."""
+def _write_file(connection: sqlite3.Connection, session: int, one: FileDraft) -> Share:
+    """Write one file's share; its words are indexed and its calls counted when all files are written."""
     file = _file_row(connection, session, one)
     turns = _turns(connection, file, one)
     places = blocks.append(connection, file, one.packed)
@@ -131,8 +153,7 @@ def _write_file(
             documents.append((2 * n + 1, new.came))
     connection.executemany(_INSERT, inserts)
     connection.execute("UPDATE meta SET value = ? WHERE key = 'next_step'", (next_n + len(inserts),))
-    _calls(connection, file, one)
-    return len(inserts), documents
+    return Share(len(inserts), documents, _calls(connection, file, one))
 
 
 def _file_row(connection: sqlite3.Connection, session: int, one: FileDraft) -> int:
@@ -193,15 +214,53 @@ def _rename(connection: sqlite3.Connection, file: int, old: StoredStep) -> None:
     )
 
 
-def _calls(connection: sqlite3.Connection, file: int, one: FileDraft) -> None:
+def _calls(connection: sqlite3.Connection, file: int, one: FileDraft) -> set[int]:
+    """Write the calls of a file; returns the requests whose counting may have changed."""
+    touched: set[int] = set()
     if not one.reading.add_only:
+        touched.update(
+            row[0]
+            for row in connection.execute(
+                "SELECT dedup FROM call WHERE file = ? AND msg >= ?", (file, one.reading.since)
+            )
+        )
         connection.execute(
             "UPDATE call SET superseded = 1 WHERE file = ? AND msg >= ?", (file, one.reading.since)
         )
+    touched |= {counting.dedup(call) for call in one.tail.calls}
+    if not one.reading.add_only:
+        _set_aside(connection, file, one.tail.calls)
+    _insert_calls(connection, file, one.tail.calls, keep=one.reading.add_only)
+    return touched
+
+
+def _set_aside(connection: sqlite3.Connection, file: int, calls: list[CallRow]) -> None:
+    """Keep a call under a name of its own when another, made at another time, takes its key: both were made.
+
+    The same request under a time that is known better by now is no other.
+    """
+    if connection.execute("SELECT 1 FROM call WHERE file = ? LIMIT 1", (file,)).fetchone() is None:
+        return
+    for call in calls:
+        old = connection.execute(
+            "SELECT n, at, dedup FROM call WHERE file = ? AND key = ?", (file, call.key)
+        ).fetchone()
+        if old is None or old[1] == call.at or old[2] == counting.dedup(call):
+            continue
+        (versions,) = connection.execute(
+            "SELECT count(*) FROM call WHERE file = ? AND key >= ? AND key < ?",
+            (file, f"{call.key}^", f"{call.key}_"),
+        ).fetchone()
+        connection.execute(
+            "UPDATE call SET superseded = 1, key = ? WHERE n = ?", (f"{call.key}^{versions + 1}", old[0])
+        )
+
+
+def _insert_calls(connection: sqlite3.Connection, file: int, calls: list[CallRow], *, keep: bool) -> None:
     connection.executemany(
         "INSERT INTO call (file, key, message_id, msg, at, turn, route, model, fresh, cache_read, cache_write,"
-        " output, nano, flags) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (file, key) DO " + ("NOTHING" if one.reading.add_only else _NEW_CALL),
+        " output, nano, flags, dedup, counted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"
+        " ON CONFLICT (file, key) DO " + ("NOTHING" if keep else _NEW_CALL),
         [
             (
                 file,
@@ -218,10 +277,36 @@ def _calls(connection: sqlite3.Connection, file: int, one: FileDraft) -> None:
                 call.output,
                 call.nano,
                 " ".join(call.flags) or None,
+                counting.dedup(call),
             )
-            for call in one.tail.calls
+            for call in calls
         ],
     )
+
+
+def _rollup(connection: sqlite3.Connection, session: int, reading: Reading) -> set[int]:
+    """Keep the agent's own sum; it stands for the session as a call while the lead has none of its own."""
+    found = reading.rollup
+    if found is not None:
+        connection.execute(
+            "INSERT OR REPLACE INTO rollup VALUES (?, ?, ?, ?, ?, ?)",
+            (session, found.fresh, found.cache_read, found.cache_write, found.output, found.nano),
+        )
+    lead = connection.execute(
+        "SELECT n FROM file WHERE session = ? AND actor = ?", (session, ROOT)
+    ).fetchone()
+    if lead is None:
+        return set()
+    (own,) = connection.execute(
+        "SELECT count(*) FROM call WHERE file = ? AND msg >= 0", (lead[0],)
+    ).fetchone()
+    if own:
+        connection.execute("DELETE FROM call WHERE file = ? AND msg < 0", (lead[0],))
+        return set()
+    if found is None:
+        return set()
+    _insert_calls(connection, lead[0], [found], keep=False)
+    return {counting.dedup(found)}
 
 
 def _marks(connection: sqlite3.Connection, session: int, reading: Reading) -> None:

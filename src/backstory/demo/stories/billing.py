@@ -180,7 +180,7 @@ def _split(story: Session) -> None:
 
 
 def _inline(fork: Session) -> None:
-    fork.meter.context += 14_300  # The person has opened more files; the extension sends their text along.
+    fork.meter.context += 20_100  # The person has opened more files; the extension sends their text along.
     fork.at("08:44:10").prompt(
         "Keep it in the worker when QUEUE is inline, so that tests need no second process."
     )

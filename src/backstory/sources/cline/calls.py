@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...schema.call import CallRow
+from ...schema.session import Session
 from .state import State
 
 MAX_TOKENS = 100_000_000
@@ -84,3 +85,34 @@ def _nano(state: State, file: str, where: str, value: Any) -> int | None:
 
 def _word(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def rollup(session_id: str, manifest: dict[str, Any] | None, session: Session) -> CallRow | None:
+    """Cline's own sum of a session, from `metadata.usage` alone: the aggregates fold in other agents.
+
+    A total of 0 there says nothing: Cline writes it for what it could not price, too.
+    """
+    metadata = (manifest or {}).get("metadata")
+    usage = metadata.get("usage") if isinstance(metadata, dict) else None
+    if not isinstance(usage, dict):
+        return None
+    state = State()
+    total, output, read, write = (_count(state, "", name, usage.get(name)) for name in _COUNTS)
+    if not (total or output or read or write):
+        return None
+    fresh = total - read - write
+    nano = _nano(state, "", "", usage.get("totalCost"))
+    return CallRow(
+        key=f"cline-cli:{session_id}:usage",
+        message_id="usage",
+        msg=-1,
+        fresh=fresh if fresh >= 0 else total,
+        cache_read=read,
+        cache_write=write,
+        output=output,
+        at=session.ended_at or session.updated_at or session.started_at,
+        route=session.provider,
+        model=session.model,
+        nano=nano or None,
+        flags=("rollup", "imported") if session.imported else ("rollup",),
+    )

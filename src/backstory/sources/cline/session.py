@@ -16,6 +16,7 @@ from ...schema.session import CopiedFrom, Refused
 from . import manifest as manifests
 from . import paths
 from .approval import Policy, load_settings
+from .calls import rollup
 from .files import Split, file_stat, read_bytes, read_json, salvage, split
 from .reader import UNKNOWN, FileReader
 from .source import COMPACTION, MESSAGES
@@ -54,6 +55,7 @@ class SessionReader:
         self._compaction()
         lead = self.ref.lead or f"{self.ref.id}{MESSAGES}"
         children = sorted(name for name in self.ref.files if name.endswith(MESSAGES) and name != lead)
+        self.reading.rollup = rollup(self.ref.id, self.manifest, self.reading.session)
         policy = Policy(self.reading.session.surface, self._auto_approved(), load_settings(self.env))
         self.outside = self._context()
         for name in (lead, *children):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from ...schema.call import CallRow
 from ...schema.session import TurnRow
@@ -201,7 +202,7 @@ class Translator:
         if hidden not in ("error", "status", "system"):
             self._reply(at)
         if message.metrics is not None:
-            self._call(message, key, at)
+            self._call(message, key, at, inferred)
         found = self._activities(meta.get("modelToolActivities"), key, at, flags)
         invalid = _invalid_calls(meta.get("invalidToolCalls"))
         for number, block in enumerate(blocks):
@@ -244,7 +245,7 @@ class Translator:
         self.state.turn = turn
         self.turns[turn.id] = turn
 
-    def _call(self, message: wire.Wire, key: str, at: int | None) -> None:
+    def _call(self, message: wire.Wire, key: str, at: int | None, inferred: bool) -> None:
         net = self.state.importing and self.context.net_imports
         found = call(
             self.state,
@@ -257,6 +258,8 @@ class Translator:
             net=net,
         )
         if found is not None:
+            if inferred:
+                found = replace(found, flags=(*found.flags, "time_inferred"))
             self.calls.append(found)
 
     def _tool_use(

@@ -1,0 +1,1 @@
+"""What the calls of sessions cost: model names, prices, and the sums of both."""
