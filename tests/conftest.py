@@ -15,6 +15,7 @@ VARIABLES = (
     "CLINE_GLOBAL_SETTINGS_PATH",
     "NO_COLOR",
     "FORCE_COLOR",
+    "COLUMNS",
     "PAGER",
 )
 

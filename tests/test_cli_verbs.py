@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
-import sys
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 from documents import DOCS, tables
+from running import Run, runner
 
 from backstory import Archive, __version__
 from backstory.cli.dates import day_bounds
-from backstory.cli.main import VERBS, run
+from backstory.cli.main import VERBS
 from backstory.demo import load, settings
 from backstory.ledger.budget import Budget, save
 
 NOW = 1_796_042_116_000
-Run = Callable[..., "Done"]
-
-
-class Done:
-    """What a run left behind."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 @pytest.fixture(scope="module")
@@ -48,20 +33,7 @@ def cline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def backstory(
     cline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Run:
-    """Runs the program in a home of its own."""
-    for name in ("BACKSTORY_CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR", "FORCE_COLOR", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("BACKSTORY_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("CLINE_DIR", str(cline))
-    monkeypatch.setenv("BACKSTORY_DEBUG", "1")
-
-    def call(*args: str) -> Done:
-        capfd.readouterr()
-        code = run(args)
-        sys.stdout.flush()
-        return Done(code, *capfd.readouterr())
-
-    return call
+    return runner(cline, tmp_path / "home", monkeypatch, capfd)
 
 
 def test_bare(backstory: Run) -> None:

@@ -5,20 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_cli_verbs import Done
+from running import Run, runner
 from test_prices import served  # noqa: F401  the fixture
 
-from backstory.cli.main import run
 from backstory.cli.usage import GROUPINGS, TOOLS
 from backstory.demo import load, settings
 
-Run = Callable[..., Done]
 PLAIN = [by for by in GROUPINGS if by not in TOOLS]
 
 
@@ -35,18 +31,7 @@ def cline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def backstory(
     cline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Run:
-    """Runs the program in a home of its own."""
-    monkeypatch.setenv("BACKSTORY_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("CLINE_DIR", str(cline))
-    monkeypatch.setenv("BACKSTORY_DEBUG", "1")
-
-    def call(*args: str) -> Done:
-        capfd.readouterr()
-        code = run(args)
-        sys.stdout.flush()
-        return Done(code, *capfd.readouterr())
-
-    return call
+    return runner(cline, tmp_path / "home", monkeypatch, capfd)
 
 
 def test_the_heading_says_what_the_default_is(backstory: Run) -> None:
