@@ -14,6 +14,7 @@ import pytest
 from growth import RECORDINGS, GrowingSession
 
 from backstory import Archive, read_session
+from backstory.capture.sync import SyncReport, sync
 from backstory.errors import AmbiguousSession, ArchiveError, UnknownSession
 from backstory.schema.document import record_json
 from backstory.store.database import MIGRATIONS
@@ -308,6 +309,19 @@ def test_an_archive_from_before_the_ledger_counts_the_same(
     Archive(path, env={}).close()
     assert (connection.execute(shape).fetchall(), connection.execute(counted).fetchall()) == before
     connection.close()
+
+
+def test_what_a_watcher_read_is_priced_for_the_next_one_who_looks(tmp_path: Path, sessions: Path) -> None:
+    """A watcher only reads; whoever opens the archive next sees no call without a kind, with or without a pass."""
+    (session_id,) = copy("basic-act", sessions)
+    with Archive(tmp_path / "archive.db", env={}) as archive:
+        sync(archive.connection, archive.sources[0], SyncReport(), env={}, sessions_dirs=[sessions])
+        unsettled = archive.record(session_id).calls
+        assert {call.settled.kind for call in unsettled if call.settled} == {None}
+    with Archive(tmp_path / "archive.db", env={}) as archive:
+        assert {call.settled and call.settled.kind for call in archive.record(session_id).calls} == {
+            "unpriced"
+        }
 
 
 def test_unseen_steps_are_new_until_they_were_shown(archive: Archive, sessions: Path) -> None:

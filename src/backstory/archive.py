@@ -101,6 +101,7 @@ class Archive:
             from .store.reindex import reindex
 
             reindex(self.connection)
+        self.settle()  # another process may have read calls since the last one looked
 
     def __enter__(self) -> Archive:
         return self

@@ -15,7 +15,6 @@ from .line import Line, View, spans
 from .money import money
 from .options import App, json_option, pass_app, reading_options
 from .table import Column, header, layout, row
-from .usage import settled
 from .usage_words import NOTHING, dollars, estimate, named, nano_of
 
 PASSED = 3
@@ -121,7 +120,7 @@ def command(app: App, /, what: str, amount: str | None, json_: bool, **options: 
     if (amount is None) == (what == "set"):
         raise click.UsageError("an amount goes with budget set, and with nothing else.")
     tz = ranges.zone(options["tz"]) if options["tz"] else None
-    with settled(app, options) as archive:
+    with app.archive(options) as archive:
         if what == "set":
             note = _set(archive.connection, str(amount), options)
             app.term.note(app.term.view.glyphs.one_line(note))

@@ -14,7 +14,6 @@ from ..store import database
 from .line import Line, View, spans
 from .options import App, json_option, pass_app, reading_options
 from .table import Column, header, layout, row
-from .usage import settled
 from .usage_words import named
 
 COLUMNS = (
@@ -88,9 +87,8 @@ def command(app: App, /, what: str | None, json_: bool, **options: Any) -> None:
 
         with app.archive({"sync": False}) as archive:
             words = refresh(database.home(archive.env))
-            archive.settle()
         app.term.note(words)
-    with settled(app, {**options, "sync": options["sync"] and what is None}) as archive:
+    with app.archive({**options, "sync": options["sync"] and what is None}) as archive:
         found = listings(archive.connection, int(time.time() * 1000))
     if json_:
         app.json({"prices": [price_json(one) for one in found]})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import contextmanager
 from datetime import timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -18,8 +17,6 @@ from .options import App, json_option, pass_app, reading_options
 from .words import MONTHS, local, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..archive import Archive
 
 DAYS = 30
@@ -86,14 +83,6 @@ class Selection:
             raise click.BadParameter(
                 f'"{text}" is not a date. Write one as {forms}.', param_hint=name
             ) from None
-
-
-@contextmanager
-def settled(app: App, options: Mapping[str, Any]) -> Iterator[Archive]:
-    """The archive up to date, with every call priced."""
-    with app.archive(options) as archive:
-        archive.settle()
-        yield archive
 
 
 def span_options(face: Any) -> Any:
@@ -191,7 +180,7 @@ def _usage(app: App, chosen: Selection, options: Mapping[str, Any]) -> None:
     from ..ledger.report import report
     from . import usage_export
 
-    with settled(app, options) as archive:
+    with app.archive(options) as archive:
         if options["jsonl"]:
             ascii_ = app.term.view.glyphs.encoding is not None
             for line in usage_export.calls_jsonl(archive.connection, chosen.which, ascii_=ascii_):

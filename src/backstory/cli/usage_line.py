@@ -11,7 +11,7 @@ from ..ledger.budget import standings
 from ..ledger.report import Figures, Filter, places, total
 from .line import Line, View, spans
 from .options import App
-from .usage import Selection, settled
+from .usage import Selection
 from .usage_export import figures_json
 from .usage_words import cached, cost
 
@@ -19,7 +19,7 @@ from .usage_words import cached, cost
 def show_line(app: App, chosen: Selection, options: Mapping[str, Any]) -> None:
     """Print the newest session's project and cost, today's cost, a budget that is passed, and the cache's share."""
     now = int(time.time() * 1000)
-    with settled(app, options) as archive:
+    with app.archive(options) as archive:
         session = _newest(archive.connection, chosen.which)
         since, until = ranges.bounds(now, "day", chosen.tz)
         which = Filter(since, until, chosen.which.project, chosen.which.model)

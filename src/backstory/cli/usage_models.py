@@ -9,7 +9,7 @@ from ..ledger.models import Used, models
 from .line import Line, View, spans
 from .options import App
 from .table import Column, header, layout, row
-from .usage import Selection, nothing_matches, settled
+from .usage import Selection, nothing_matches
 from .usage_words import named
 from .words import tokens
 
@@ -26,7 +26,7 @@ LEAST_PRICE = 16
 
 def show_models(app: App, chosen: Selection, options: Mapping[str, Any]) -> None:
     """Print the models; with `--unpriced` those that have no price, and how to give them one."""
-    with settled(app, options) as archive:
+    with app.archive(options) as archive:
         found = models(archive.connection, chosen.which, unpriced=options["unpriced"])
     if options["json_"]:
         app.json({"models": [model_json(one) for one in found]})

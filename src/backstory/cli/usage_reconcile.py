@@ -12,7 +12,7 @@ from .money import CENT, money
 from .options import App
 from .table import Column, header, layout, row
 from .text import wrap
-from .usage import Selection, settled
+from .usage import Selection
 from .usage_words import NOTHING, dollars, signed
 from .words import counted
 
@@ -47,7 +47,7 @@ PLURALS = {"child": "children"}
 
 def show_reconcile(app: App, chosen: Selection, options: Mapping[str, Any]) -> None:
     """Print the bridge from Cline's total to the sum here, and the sessions that differ."""
-    with settled(app, options) as archive:
+    with app.archive(options) as archive:
         if options["session_id"]:
             own = archive.resolve(options["session_id"])
             found = reconcile(archive.connection, session_id=own)

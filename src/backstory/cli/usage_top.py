@@ -13,7 +13,7 @@ from .money import money
 from .options import App
 from .rows import command_line
 from .tools import KINDS
-from .usage import Selection, nothing_matches, settled
+from .usage import Selection, nothing_matches
 from .usage_export import figures_json
 from .usage_words import cached, cost, dollars, estimate
 from .words import counted, tokens
@@ -24,7 +24,7 @@ PROJECT_CELLS = 20
 
 def show_top(app: App, chosen: Selection, options: Mapping[str, Any]) -> None:
     """Print the costliest of each."""
-    with settled(app, options) as archive:
+    with app.archive(options) as archive:
         found = top(archive.connection, chosen.which, options["limit"] or DEFAULT_LIMIT)
         shorts = short_ids(archive.connection)
     if options["json_"]:
