@@ -15,6 +15,8 @@ from measure import Spent, run
 
 HERE = Path(__file__).parent
 AGENTSVIEW = "agentsview==0.46.1"
+CODEBURN = (0, 9, 16)
+"""The first version that reads sessions of Cline's command line. It needs a newer Node than many machines have."""
 PEERS = (AGENTSVIEW, "orjson>=3.10")
 
 
@@ -89,3 +91,25 @@ class Ground:
             "AGENTSVIEW_DISABLE_UPDATE_CHECK": "1",
         }
         return run([self.peer_python().with_name("agentsview"), *(args or ("sync",))], env)
+
+    def codeburn(self) -> str | None:
+        """Where codeburn lies, if it is on the PATH and new enough; it is never installed from here."""
+        found = shutil.which("codeburn")
+        if found is None:
+            return None
+        said = subprocess.run(
+            [found, "--version"], capture_output=True, text=True, check=False
+        ).stdout.strip()
+        numbers = tuple(int(part) for part in said.split(".") if part.isdigit())
+        if numbers < CODEBURN:
+            print(
+                f"codeburn {said or 'without a version'} is too old; 0.9.16 reads Cline's sessions",
+                file=sys.stderr,
+            )
+            return None
+        return found
+
+    def report_of_codeburn(self, program: str, root: Path, home: Path) -> Spent:
+        """Its report of everything; what it keeps for the next run goes to a home of its own."""
+        env = {"HOME": str(home), "CLINE_SESSION_DATA_DIR": str(root)}
+        return run([program, "report", "--format", "json", "--period", "all"], env)

@@ -1,6 +1,6 @@
-"""`usage` when nothing has changed since the last pass, the check for changes included, beside the peer's.
+"""`usage` when nothing has changed since the last pass, the check for changes included, beside the peers'.
 
-The totals of both are printed under those that the generator knows, because a fast wrong sum is worth nothing.
+The totals of all are printed under those that the generator knows, because a fast wrong sum is worth nothing.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ def bench(ground: Ground) -> None:
         peer = ground.home("usage-agentsview")
         ground.agentsview(root, peer)
         programs["agentsview usage daily"] = lambda: _peer(ground, root, peer)
+    if program := ground.codeburn():
+        kept = ground.home("usage-codeburn")
+        ground.report_of_codeburn(program, root, kept)
+        programs["codeburn report"] = lambda: _codeburn(ground, program, root, kept)
     spent = {name: [once() for _ in range(3 * ground.repeat)] for name, once in programs.items()}
     _draw(ground.totals(root), spent)
 
@@ -44,6 +48,11 @@ def _peer(ground: Ground, root: Path, home: Path) -> tuple[float, float]:
     done = ground.agentsview(root, home, "usage", "daily", "--all", "--json", "--offline")
     totals = json.loads(done.out[done.out.index("{") :])["totals"]
     return done.cpu, totals["totalCost"]["microdollars"] / 1e6
+
+
+def _codeburn(ground: Ground, program: str, root: Path, home: Path) -> tuple[float, float]:
+    done = ground.report_of_codeburn(program, root, home)
+    return done.cpu, json.loads(done.out[done.out.index("{") :])["overview"]["cost"]
 
 
 def _draw(totals: dict[str, int], spent: dict[str, list[tuple[float, float]]]) -> None:
