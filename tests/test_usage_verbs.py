@@ -145,8 +145,8 @@ def test_wrong_calls(backstory: Run, words: tuple[str, ...], said: str) -> None:
 
 def test_no_such_zone(backstory: Run) -> None:
     done = backstory("usage", "--tz", "Mars/Olympus")
-    assert (done.code, done.out) == (1, "")
-    assert done.err == 'backstory: "Mars/Olympus" is no time zone here. Write one as Europe/Berlin or UTC.\n'
+    assert (done.code, done.out) == (2, "")
+    assert 'backstory: "Mars/Olympus" is no time zone here. Write one as Europe/Berlin or UTC.' in done.err
 
 
 def test_top(backstory: Run) -> None:
@@ -265,3 +265,53 @@ def test_prices_are_fetched_when_asked(
     done = backstory("prices", "refresh")
     assert (done.code, done.out) == (1, "")
     assert "could not be fetched" in done.err
+
+
+@pytest.mark.parametrize("said", ["1d", "24h"])
+def test_a_moment_names_its_whole_day(backstory: Run, said: str) -> None:
+    yesterday = backstory("usage", "--day", "yesterday", "--json").json
+    assert yesterday["totals"]["calls"]
+    assert backstory("usage", "--day", said, "--json").json == yesterday
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("usage", "--project", ""),
+        ("usage", "--model", " "),
+        ("budget", "set", "1", "--project", ""),
+        ("budget", "set", "off", "--model", ""),
+        ("budget", "set", "5,50"),
+        ("budget", "set", "1,00,000"),
+        ("budget", "set", "1e3"),
+        ("budget", "check", "--covered"),
+        ("budget", "list", "5"),
+        ("budget", "set"),
+        ("budget", "--tz", "Nowhere/X"),
+        ("usage", "--tz", "Nowhere/X"),
+        ("usage", "--since", "today", "--until", "yesterday"),
+        ("usage", "line", "--day", "yesterday"),
+        ("usage", "top", "--by", "model"),
+        ("usage", "--by", "model", "--jsonl"),
+    ],
+)
+def test_what_could_be_meant_otherwise_is_refused(backstory: Run, said: tuple[str, ...]) -> None:
+    done = backstory(*said)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("backstory: ")
+    assert backstory("budget", "--json").json == {"budgets": []}
+
+
+def test_a_budget_has_one_name_and_is_checked_by_it(backstory: Run) -> None:
+    for name in ("api-gateway", "API-Gateway", "api-gateway/"):
+        assert backstory("budget", "set", "1,000.50", "--project", name).code == 0
+    (only,) = backstory("budget", "--json").json["budgets"]
+    assert (only["name"], only["limit_usd"]) == ("api-gateway", 1000.5)
+    assert backstory("budget", "set", "0.01", "--per", "day").code == 0
+    assert backstory("budget", "check").code == 3
+    assert backstory("budget", "check", "--per", "day").code == 3
+    for one in (("--per", "month"), ("--project", "API-Gateway"), ("--project", "elsewhere")):
+        assert backstory("budget", "check", *one).code == 0
+    assert "Calls without a price" in backstory("budget", "check").err
+    assert backstory("budget", "set", "off", "--project", "API-GATEWAY/").code == 0
+    assert len(backstory("budget", "--json").json["budgets"]) == 1

@@ -8,17 +8,19 @@ from typing import Any
 
 import click
 
-from ..ledger import ranges
 from ..ledger.budget import Budget, Scope, Standing, remove, save, standings
+from ..ledger.ranges import Period
 from ..schema.document import iso
 from .line import Line, View, spans
 from .money import money
 from .options import App, json_option, pass_app, reading_options
 from .table import Column, header, layout, row
+from .usage import refuse_nameless, zone_of
 from .usage_words import NOTHING, dollars, estimate, named, nano_of
 
 PASSED = 3
 """Exit code of a check that finds a budget passed."""
+NONE_YET = "No budgets yet: backstory budget set 5 --per day"
 OFF = "off"
 COLUMNS = (
     Column("BUDGET"),
@@ -92,12 +94,10 @@ def standing_json(one: Standing) -> dict[str, Any]:
 @click.option(
     "--per",
     type=click.Choice(("day", "week", "month")),
-    default="month",
-    show_default=True,
-    help="With set: the period; weeks begin on Monday.",
+    help="The period, with set a month if none is named; weeks begin on Monday.",
 )
-@click.option("--project", metavar="NAME", help="With set: only this folder, its name or its path.")
-@click.option("--model", metavar="NAME", help="With set: only models whose name has this in it.")
+@click.option("--project", metavar="NAME", help="Only this folder, its name or its path.")
+@click.option("--model", metavar="NAME", help="Only models whose name has this in it.")
 @click.option("--covered", is_flag=True, help="With set: count the list value of covered calls too.")
 @click.option("--tz", metavar="ZONE", help="The zone whose days are meant; else this machine's.")
 @json_option
@@ -117,40 +117,74 @@ def command(app: App, /, what: str, amount: str | None, json_: bool, **options: 
       backstory budget set 40 --per month --project api-gateway
       backstory budget check && echo go on
     """
-    if (amount is None) == (what == "set"):
-        raise click.UsageError("an amount goes with budget set, and with nothing else.")
-    tz = ranges.zone(options["tz"]) if options["tz"] else None
+    _refuse(what, amount, options)
+    tz = zone_of(options)
     with app.archive(options) as archive:
         if what == "set":
             note = _set(archive.connection, str(amount), options)
             app.term.note(app.term.view.glyphs.one_line(note))
-        found = standings(archive.connection, int(time.time() * 1000), tz)
+            options = {"per": None, "project": None, "model": None}
+        found = [
+            one for one in standings(archive.connection, int(time.time() * 1000), tz) if _asked(one, options)
+        ]
     if json_:
         app.json({"budgets": [standing_json(one) for one in found]})
     elif found:
         app.term.write(draw_budgets(app.term.view, found))
     else:
-        app.term.write([spans("No budgets yet: backstory budget set 5 --per day")])
+        app.term.write([spans("No such budget." if any(_named(options)) else NONE_YET)])
+    if any(one.figures.unpriced_calls for one in found):
+        app.term.note("Calls without a price are in none of the sums; see backstory usage models --unpriced.")
     if what == "check" and any(one.passed for one in found):
         click.get_current_context().exit(PASSED)
 
 
-def _set(connection: Any, amount: str, options: Mapping[str, Any]) -> str:
-    """Set or take away a budget; says what was done."""
+def _refuse(what: str, amount: str | None, options: Mapping[str, Any]) -> None:
+    """Say what does not go together."""
+    if what == "set" and amount is None:
+        raise click.UsageError("budget set needs an amount of dollars, or off.")
+    if what != "set" and (amount is not None or options["covered"]):
+        raise click.UsageError("an amount and --covered go with budget set alone.")
+    refuse_nameless(options)
     if options["project"] and options["model"]:
         raise click.UsageError("a budget is for a project or for a model.")
+
+
+def _scope(options: Mapping[str, Any]) -> tuple[Scope, str]:
+    """What a budget is for. A folder has one name: without a slash at its end, and small letters if it is no path."""
     scope: Scope = "project" if options["project"] else "model" if options["model"] else "all"
-    name = options["project"] or options["model"] or ""
+    name = (options["project"] or options["model"] or "").strip()
+    if scope == "project":
+        name = name.rstrip("/\\") or name
+    return scope, name if "/" in name or "\\" in name else name.lower()
+
+
+def _named(options: Mapping[str, Any]) -> tuple[Any, ...]:
+    return options["per"], options["project"], options["model"]
+
+
+def _asked(one: Standing, options: Mapping[str, Any]) -> bool:
+    """Whether it is one of the budgets that were named; all are where none was."""
+    scope, name = _scope(options)
+    return options["per"] in (None, one.budget.period) and (
+        scope == "all" or (one.budget.scope, one.budget.name) == (scope, name)
+    )
+
+
+def _set(connection: Any, amount: str, options: Mapping[str, Any]) -> str:
+    """Set or take away a budget; says what was done."""
+    scope, name = _scope(options)
+    per: Period = options["per"] or "month"
     if amount.lower() == OFF:
-        gone = remove(connection, options["per"], scope, name)
-        words = words_of(Budget(options["per"], scope, name, 0))
+        gone = remove(connection, per, scope, name)
+        words = words_of(Budget(per, scope, name, 0))
         return f"No budget {words} any more." if gone else f"There was no budget {words}."
     try:
         nano = nano_of(amount)
     except ValueError:
         raise click.BadParameter(
-            f'"{amount}" is not an amount. Write dollars as 5 or 12.50, or off.'
+            f'"{amount}" is not an amount. Write dollars as 5 or 12.50, from 0.01 up, or off.'
         ) from None
-    budget = Budget(options["per"], scope, name, nano, options["covered"])
+    budget = Budget(per, scope, name, nano, options["covered"])
     save(connection, budget)
     return f"Set: {money(nano)} {words_of(budget)}."

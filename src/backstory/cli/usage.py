@@ -8,7 +8,9 @@ from datetime import timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
+from click.core import ParameterSource
 
+from ..errors import InputError
 from ..ledger import ranges
 from ..ledger.report import By, Filter
 from . import dates
@@ -30,9 +32,11 @@ class Selection:
 
     def __init__(self, options: Mapping[str, Any], now: int) -> None:
         self.now = now
-        self.tz: tzinfo | None = ranges.zone(options["tz"]) if options.get("tz") else None
+        self.tz = zone_of(options)
         self.heading = ""
         since, until = self._bounds(options)
+        if since is not None and until is not None and since >= until:
+            raise click.UsageError("--since is not before --until.")
         self.which = Filter(since, until, options.get("project"), options.get("model"))
 
     @property
@@ -49,7 +53,8 @@ class Selection:
         if len(given) > 1:
             raise click.UsageError("give one of --since/--until, --day, --month and --all.")
         if options.get("day"):
-            since, until = self._at("day", options["day"]), self._at("day", options["day"], end=True)
+            day = ranges.local_day(self._at("day", options["day"]), self.tz)
+            since, until = (ranges.start_of(day + timedelta(days=after), self.tz) for after in (0, 1))
             self.label = options["day"]
         elif options.get("month"):
             since, until = ranges.bounds(self.now, "month", self.tz)
@@ -83,6 +88,21 @@ class Selection:
             raise click.BadParameter(
                 f'"{text}" is not a date. Write one as {forms}.', param_hint=name
             ) from None
+
+
+def zone_of(options: Mapping[str, Any]) -> tzinfo | None:
+    """The zone that was named; null is this machine's."""
+    try:
+        return ranges.zone(options["tz"]) if options.get("tz") else None
+    except InputError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def refuse_nameless(options: Mapping[str, Any]) -> None:
+    """An empty name is a script's mistake, and would mean everything."""
+    for name in ("project", "model"):
+        if options[name] is not None and not options[name].strip():
+            raise click.UsageError(f"--{name} has no name.")
 
 
 def span_options(face: Any) -> Any:
@@ -158,6 +178,12 @@ def command(app: App, /, what: str | None, **options: Any) -> None:
 
 def _refuse(what: str | None, options: Mapping[str, Any]) -> None:
     """Say what does not go together."""
+    refuse_nameless(options)
+    grouped = click.get_current_context().get_parameter_source("by") is ParameterSource.COMMANDLINE
+    if grouped and (what is not None or options["jsonl"]):
+        raise click.UsageError("--by goes with the table, --json and --csv alone.")
+    if what == "line" and any(options[name] for name in ("since", "until", "day", "month", "every")):
+        raise click.UsageError("usage line is about today; it takes no dates.")
     formats = [name for name in ("json_", "csv_", "jsonl") if options[name]]
     if len(formats) > 1:
         raise click.UsageError("give one of --json, --csv and --jsonl.")

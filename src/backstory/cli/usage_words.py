@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+import re
+from decimal import Decimal
 
 from ..ledger.report import Figures
 from .line import Line, Span, View, spans
@@ -10,6 +11,8 @@ from .money import DOLLAR, money
 from .text import cut
 
 NOTHING: Span = ("–", "label")
+_AMOUNT = re.compile(r"\$?((?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?|\.\d+)")
+"""A comma parts thousands only: `5,50` is no amount, for it could be meant as 5.50."""
 LARGEST = 1_000_000_000
 NAME_CELLS = 28
 
@@ -37,11 +40,9 @@ def dollars(nano: int) -> float:
 
 def nano_of(text: str) -> int:
     """The amount that a person wrote: `5`, `$5`, `12.50`. Raises `ValueError`."""
-    try:
-        amount = Decimal(text.strip().removeprefix("$").replace(",", ""))
-    except InvalidOperation as error:
-        raise ValueError(text) from error
-    if not amount.is_finite() or not Decimal("0.01") <= amount <= LARGEST:
+    found = _AMOUNT.fullmatch(text.strip())
+    amount = Decimal(found[1].replace(",", "")) if found else Decimal(0)
+    if not Decimal("0.01") <= amount <= LARGEST:
         raise ValueError(text)
     return int(amount * DOLLAR)
 
