@@ -315,3 +315,21 @@ def test_a_budget_has_one_name_and_is_checked_by_it(backstory: Run) -> None:
     assert "Calls without a price" in backstory("budget", "check").err
     assert backstory("budget", "set", "off", "--project", "API-GATEWAY/").code == 0
     assert len(backstory("budget", "--json").json["budgets"]) == 1
+
+
+def test_a_session_without_a_recorded_cost_has_none_to_compare(backstory: Run) -> None:
+    assert backstory("usage", "reconcile", "7h2mx").out == "Cline recorded no cost for this session.\n"
+    assert backstory("usage", "reconcile", "7h2mx", "--json").json["totals"]["cline_usd"] is None
+
+
+def test_a_setting_that_is_not_known_is_refused(backstory: Run, tmp_path: Path) -> None:
+    backstory("usage")
+    (tmp_path / "home" / "config.toml").write_text('coverd = ["x"]\n')
+    done = backstory("usage")
+    assert (done.code, done.out) == (1, "")
+    assert "config.toml: coverd is not known. It can have idle_minutes, prices, aliases, covered." in done.err
+
+
+def test_nothing_found_repeats_what_was_asked(backstory: Run) -> None:
+    done = backstory("usage", "--since", "1997-01-01", "--until", "1997-02-01", "--project", "api-gateway")
+    assert done.out == "No call matches: since 1997-01-01, until 1997-02-01, project api-gateway.\n"

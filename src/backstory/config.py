@@ -37,6 +37,9 @@ class Config(Struct, frozen=True):
     covered: tuple[str, ...] = ()
 
 
+KEYS = Config.__struct_fields__
+
+
 def load(folder: Path) -> Config:
     """The settings of a folder. Raises `InputError` that names the file and the line or key."""
     path = folder / FILE
@@ -48,6 +51,9 @@ def load(folder: Path) -> Config:
         values = tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {error}. Mend it, or move it away.") from error
+    for key in values:
+        if key not in KEYS:
+            raise InputError(f"{path}: {key} is not known. It can have {', '.join(KEYS)}.")
     minutes = values.get("idle_minutes", 30)
     if not isinstance(minutes, int) or isinstance(minutes, bool) or not 1 <= minutes <= 10_000:
         raise InputError(f"{path}: idle_minutes has to be a whole number from 1 to 10,000.")

@@ -34,6 +34,7 @@ class Selection:
         self.now = now
         self.tz = zone_of(options)
         self.heading = ""
+        self.asked = ", ".join(f"{name} {options[name]}" for name in ("since", "until") if options.get(name))
         since, until = self._bounds(options)
         if since is not None and until is not None and since >= until:
             raise click.UsageError("--since is not before --until.")
@@ -254,7 +255,7 @@ def nothing_matches(chosen: Selection) -> str:
     """What is said where no call is let through."""
     said = [f"{name} {value}" for name in ("project", "model") if (value := getattr(chosen.which, name))]
     return (
-        f"No call matches: {', '.join([chosen.label, *said])}."
+        f"No call matches: {', '.join([chosen.asked or chosen.label, *said])}."
         if chosen.label != "all" or said
         else "No calls yet."
     )

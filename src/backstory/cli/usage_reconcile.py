@@ -57,8 +57,10 @@ def show_reconcile(app: App, chosen: Selection, options: Mapping[str, Any]) -> N
         shorts = short_ids(archive.connection)
     if options["json_"]:
         app.json(reconcile_json(found))
-    elif not found:
-        app.term.write([spans("No session here has a cost that Cline recorded.")])
+    elif all(one.cline is None and not one.here for one in found):
+        nothing = "Cline recorded no cost for this session."
+        words = nothing if options["session_id"] else "No session here has a cost that Cline recorded."
+        app.term.write([spans(words)])
     else:
         limit = options["limit"] or DEFAULT_LIMIT
         if chosen.heading and not options["session_id"]:
@@ -107,10 +109,11 @@ def draw_reconcile(
 
 def reconcile_json(found: Sequence[Compared]) -> dict[str, Any]:
     """Totals, the differences by reason, and every session; money in dollars."""
+    totals = [one.cline for one in found if one.cline is not None]
     return {
         "totals": {
             "sessions": len(found),
-            "cline_usd": dollars(sum(one.cline or 0 for one in found)),
+            "cline_usd": dollars(sum(totals)) if totals else None,
             "reported_usd": dollars(sum(one.here for one in found)),
             "differences": [_difference_json(one) for one in by_reason(list(found))],
         },
@@ -135,7 +138,7 @@ def _bridge(view: View, found: Sequence[Compared]) -> Iterator[Line]:
         (
             "Cline's session totals" if len(found) > 1 else "Cline's total",
             f"metadata.usage of {counted(with_total, 'manifest')}",
-            money(sum(one.cline or 0 for one in found)),
+            money(sum(one.cline or 0 for one in found)) if with_total else "none",
             "",
         )
     ]
