@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from sessions import Session, item, text, tool_use, wrapped
+from sessions import Session, item, read, text, tool_use, wrapped
 
 from backstory.schema.document import record_json
 from backstory.schema.record import Record
@@ -141,3 +141,14 @@ def strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for child in value:
             yield from strings(child)
+
+
+def faults(label: object, folder: Path, ids: list[str]) -> list[str]:
+    """What is wrong with the reading of a folder, which has to give these steps: nothing, or one line."""
+    try:
+        record = read(folder)
+        document(record)
+    except Exception as error:
+        return [f"{label}: {type(error).__name__}: {str(error)[:200]}"]
+    found = [step.id for step in record.steps]
+    return [] if found == ids else [f"{label}: {found}"]

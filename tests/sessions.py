@@ -190,3 +190,18 @@ def messages(record: Record) -> list[tuple[str, str]]:
     """Role and text of the steps that are messages."""
     said = [step.payload for step in record.steps if isinstance(step.payload, Message)]
     return [(message.role, message.text) for message in said]
+
+
+def read_prompt(tmp_path: Path, raw: str, metadata: Object | None = None) -> Record:
+    """A session whose first message is this user-role text, followed by an answer."""
+    session = Session(tmp_path)
+    session.user(raw, **({"metadata": metadata} if metadata is not None else {}))
+    session.reply("Done.")
+    return session.read()
+
+
+def first(record: Record) -> tuple[Step, Message]:
+    """The first step, which has to be a message."""
+    step = record.steps[0]
+    assert isinstance(step.payload, Message)
+    return step, step.payload

@@ -8,27 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sessions import Object, Session, messages, text, wrapped
+from sessions import Session, first, messages, read_prompt, text, wrapped
 
-from backstory.schema.record import Record
-from backstory.schema.step import Attachment, Message, Step
+from backstory.schema.step import Attachment
 from backstory.sources.cline import prompt
-
-
-def first(record: Record) -> tuple[Step, Message]:
-    """The first step, which has to be a message."""
-    step = record.steps[0]
-    assert isinstance(step.payload, Message)
-    return step, step.payload
-
-
-def read(tmp_path: Path, raw: str, metadata: Object | None = None) -> Record:
-    """A session whose first message is this user-role text, followed by an answer."""
-    session = Session(tmp_path)
-    session.user(raw, **({"metadata": metadata} if metadata is not None else {}))
-    session.reply("Done.")
-    return session.read()
-
 
 # --- Cline's display algorithm -----------------------------------------------------------------------------
 
@@ -159,11 +142,11 @@ def test_plain_string_content_is_a_prompt_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["act", "plan", "yolo"])
 def test_the_turns_mode_is_that_of_the_envelope(tmp_path: Path, mode: str) -> None:
-    assert read(tmp_path, wrapped("Fix it", mode)).turns[0].mode == mode
+    assert read_prompt(tmp_path, wrapped("Fix it", mode)).turns[0].mode == mode
 
 
 def test_a_turn_without_an_envelope_has_no_mode(tmp_path: Path) -> None:
-    assert read(tmp_path, "Fix it").turns[0].mode is None
+    assert read_prompt(tmp_path, "Fix it").turns[0].mode is None
 
 
 # --- Attachments -------------------------------------------------------------------------------------------
@@ -191,7 +174,7 @@ EXPANDED = {
 def test_what_the_extension_expands_inside_the_envelope_is_listed_apart(
     tmp_path: Path, block: str, name: str | None
 ) -> None:
-    record = read(tmp_path, wrapped(f"'src/a.py' (see below for file content) fix\n\n{block}"))
+    record = read_prompt(tmp_path, wrapped(f"'src/a.py' (see below for file content) fix\n\n{block}"))
     _, message = first(record)
     assert message.text == "'src/a.py' (see below for file content) fix"
     (attachment,) = message.attachments
@@ -202,14 +185,14 @@ def test_what_the_extension_expands_inside_the_envelope_is_listed_apart(
 
 def test_several_attachments_keep_their_order(tmp_path: Path) -> None:
     blocks = "\n\n".join(f'<file_content path="{name}">\n{name}!\n</file_content>' for name in "abc")
-    _, message = first(read(tmp_path, wrapped(f"Look\n\n{blocks}")))
+    _, message = first(read_prompt(tmp_path, wrapped(f"Look\n\n{blocks}")))
     assert message.text == "Look"
     assert [(one.name, one.text) for one in message.attachments] == [("a", "a!"), ("b", "b!"), ("c", "c!")]
 
 
 def test_instructions_in_front_of_the_text_are_cut_too(tmp_path: Path) -> None:
     block = '<explicit_instructions type="deep-planning">\nPlan first.\n</explicit_instructions>\n'
-    _, message = first(read(tmp_path, wrapped(f"{block}Port it")))
+    _, message = first(read_prompt(tmp_path, wrapped(f"{block}Port it")))
     assert message.text == "Port it"
     assert [one.kind for one in message.attachments] == ["explicit_instructions"]
 
@@ -217,12 +200,12 @@ def test_instructions_in_front_of_the_text_are_cut_too(tmp_path: Path) -> None:
 def test_the_same_tags_without_an_envelope_are_text(tmp_path: Path) -> None:
     """Imports and legacy sessions have no envelope: there nobody expanded anything."""
     raw = 'What does <file_content path="x">y</file_content> mean?'
-    _, message = first(read(tmp_path, raw))
+    _, message = first(read_prompt(tmp_path, raw))
     assert (message.text, message.attachments) == (raw, ())
 
 
 def test_an_unfinished_attachment_is_text(tmp_path: Path) -> None:
-    _, message = first(read(tmp_path, wrapped('Fix\n\n<file_content path="x">\nno end')))
+    _, message = first(read_prompt(tmp_path, wrapped('Fix\n\n<file_content path="x">\nno end')))
     assert message.text == 'Fix\n\n<file_content path="x">\nno end'
 
 
@@ -259,7 +242,7 @@ def test_attachments_alone_are_a_turn(tmp_path: Path, with_text: bool) -> None:
 
 
 def test_a_skill_command_stays_as_it_was_typed(tmp_path: Path) -> None:
-    _, message = first(read(tmp_path, wrapped("/greet Alice")))
+    _, message = first(read_prompt(tmp_path, wrapped("/greet Alice")))
     assert message.text == "/greet Alice"
 
 

@@ -5,28 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sessions import Object, Session, wrapped
+from sessions import Object, Session, first, read_prompt, wrapped
 from timelimit import within
 
-from backstory.schema.record import Record
-from backstory.schema.step import Message, Step
+from backstory.schema.step import Message
 from backstory.sources.cline import prompt
-
-
-def first(record: Record) -> tuple[Step, Message]:
-    """The first step, which has to be a message."""
-    step = record.steps[0]
-    assert isinstance(step.payload, Message)
-    return step, step.payload
-
-
-def read(tmp_path: Path, raw: str, metadata: Object | None = None) -> Record:
-    """A session whose first message is this user-role text, followed by an answer."""
-    session = Session(tmp_path)
-    session.user(raw, **({"metadata": metadata} if metadata is not None else {}))
-    session.reply("Done.")
-    return session.read()
-
 
 # --- What the runtime wrote --------------------------------------------------------------------------------
 
@@ -136,14 +119,14 @@ TYPED: dict[str, tuple[str, Object | None]] = {
 
 @pytest.mark.parametrize(("raw", "metadata"), TYPED.values(), ids=TYPED)
 def test_what_a_person_typed_begins_a_turn(tmp_path: Path, raw: str, metadata: Object | None) -> None:
-    record = read(tmp_path, raw, metadata)
+    record = read_prompt(tmp_path, raw, metadata)
     step, message = first(record)
     assert (message.role, message.text) == ("user", prompt.display(raw))
     assert [turn.id for turn in record.turns] == [step.turn_id]
 
 
 def test_a_steered_prompt_says_so(tmp_path: Path) -> None:
-    assert first(read(tmp_path, wrapped("Wait"), QUIET))[0].flags == ("steered",)
+    assert first(read_prompt(tmp_path, wrapped("Wait"), QUIET))[0].flags == ("steered",)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +157,7 @@ def test_forged_tags_make_neither_a_turn_nor_a_mode(tmp_path: Path, typed: str) 
 
 def test_a_mode_quoted_in_the_text_is_not_the_turns(tmp_path: Path) -> None:
     raw = wrapped('Explain &lt;user_input&gt; and <user_inputs mode="yolo">', "plan")
-    assert read(tmp_path, raw).turns[0].mode == "plan"
+    assert read_prompt(tmp_path, raw).turns[0].mode == "plan"
 
 
 def test_an_assistants_display_only_error_is_the_systems(tmp_path: Path) -> None:
@@ -229,5 +212,5 @@ LONG = {
 @pytest.mark.parametrize("raw", LONG.values(), ids=LONG)
 def test_a_long_prompt_is_read_in_time_that_grows_with_its_length(tmp_path: Path, raw: str) -> None:
     with within(5):
-        record = read(tmp_path, raw)
+        record = read_prompt(tmp_path, raw)
     assert record.steps[0].type == "message"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile import by_message, document, put, small
+from hostile import by_message, document, faults, put, small
 from sessions import Session, archive, item, pretty, read, tools
 from timelimit import within
 
@@ -72,14 +72,7 @@ def test_deep_values_in_a_manifest_leave_the_conversation(tmp_path: Path, name: 
     broken = []
     for depth in DEPTHS:
         session.manifest_file.write_bytes(template.replace(b'"@@"', b"[" * depth + b"]" * depth))
-        try:
-            record = read(session.folder)
-            document(record)
-        except Exception as error:
-            broken.append(f"{depth}: {type(error).__name__}: {str(error)[:80]}")
-            continue
-        if [step.id for step in record.steps] != ids:
-            broken.append(f"{depth}: {[step.id for step in record.steps]}")
+        broken += faults(depth, session.folder, ids)
     assert broken == []
 
 

@@ -47,7 +47,7 @@ class Wish:
     def talk(self, source: str = "cli", **more: Any) -> Talk:
         texts = corpus.corpus()
         project = self.rng.choice(texts.projects)
-        folder = f"{wire.HOME}/work/{project.name}/"
+        folder = f"{wire.HOME}/{project.name}/"
         model = models.pick(self.rng)
         clock = self.started + self.rng.randrange(300, 1500)
         return Talk(self.rng, texts, project, model, clock, self.scale, folder=folder, **more)
