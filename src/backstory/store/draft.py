@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..schema.reading import FileReading, Reading, TailReading
@@ -36,12 +36,12 @@ class FileDraft(Struct):
 
     reading: FileReading
     tail: TailReading
-    inserts: list[Draft] = field(default_factory=list)
-    rewrites: list[tuple[StoredStep, Draft]] = field(default_factory=list)
-    replaced: list[StoredStep] = field(default_factory=list)
-    moved: list[tuple[StoredStep, Columns]] = field(default_factory=list)
-    left: list[StoredStep] = field(default_factory=list)
-    packed: list[tuple[int, bytes]] = field(default_factory=list)
+    inserts: list[Draft]
+    rewrites: list[tuple[StoredStep, Draft]]
+    replaced: list[StoredStep]
+    moved: list[tuple[StoredStep, Columns]]
+    left: list[StoredStep]
+    packed: list[tuple[int, bytes]]
 
 
 def draft(connection: sqlite3.Connection, reading: Reading) -> list[FileDraft]:
@@ -90,35 +90,37 @@ class _Stored:
 def _draft_file(connection: sqlite3.Connection, file: FileReading, stored: _Stored) -> FileDraft:
     packer = blocks.Packer()
     reader = blocks.BlockReader(connection)
-    drafts = FileDraft(file, None)  # type: ignore[arg-type]
+    inserts: list[Draft] = []
+    rewrites: list[tuple[StoredStep, Draft]] = []
+    replaced: list[StoredStep] = []
+    moved: list[tuple[StoredStep, Columns]] = []
+    left: list[StoredStep] = []
     seen: set[str] = set()
     for row in file.rows:
         columns = rows.columns(row)
         old = stored.get(row)
         if old is None:
-            drafts.inserts.append(_pack(packer, row, columns, rows.body(row)))
+            inserts.append(_pack(packer, row, columns, rows.body(row)))
             continue
         seen.add(columns.id)
         columns = _settled(old.columns, columns)
         body = rows.body(row)
         if _same(old.columns, columns) and reader.body(*old.place) == body:
             if old.superseded or _place(old.columns) != _place(columns):
-                drafts.moved.append((old, columns))
+                moved.append((old, columns))
         elif _completes(old, columns):
-            drafts.rewrites.append((old, _pack(packer, row, columns, body)))
+            rewrites.append((old, _pack(packer, row, columns, body)))
         elif not file.add_only:
-            drafts.replaced.append(old)
-            drafts.inserts.append(_pack(packer, row, columns, body))
+            replaced.append(old)
+            inserts.append(_pack(packer, row, columns, body))
     if not file.add_only:
-        drafts.left = [
+        left = [
             old
             for step_id, old in stored.by_id.items()
             if step_id not in seen and not old.superseded and old.columns.msg >= file.since
         ]
     packer.flush()
-    drafts.packed = packer.blocks
-    drafts.tail = file.tail()
-    return drafts
+    return FileDraft(file, file.tail(), inserts, rewrites, replaced, moved, left, packer.blocks)
 
 
 def _pack(packer: blocks.Packer, row: StepRow, columns: Columns, body: bytes) -> Draft:

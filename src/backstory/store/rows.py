@@ -150,12 +150,16 @@ def payload_of(kind: str, data: bytes) -> tuple[Payload, StepError | None]:
     return stored.payload, stored.error
 
 
-_spawned = msgspec.json.Decoder(msgspec.defstruct("Spawned", [("spawns", str, "")]))
+class _Spawned(Struct):
+    spawns: str = ""
+
+
+_spawned = msgspec.json.Decoder(_Spawned)
 
 
 def spawned(data: bytes) -> str:
     """The task that a step gave to another agent, out of its body."""
-    return str(_spawned.decode(data).spawns)  # type: ignore[attr-defined]
+    return _spawned.decode(data).spawns
 
 
 def number(*parts: str) -> int:

@@ -24,8 +24,18 @@ DIGEST = 16
 UNKNOWN = 0
 """The context of a session whose manifest cannot be read now: what was read before stays as it is."""
 PEEKED = 100
-_time = msgspec.json.Decoder(msgspec.defstruct("Time", [("ts", Any, None)]))
-_role = msgspec.json.Decoder(msgspec.defstruct("Role", [("role", str)]))
+
+
+class _Time(msgspec.Struct):
+    ts: Any = None
+
+
+class _Role(msgspec.Struct):
+    role: str
+
+
+_time = msgspec.json.Decoder(_Time)
+_role = msgspec.json.Decoder(_Role)
 
 
 def digests(raws: list[Raw]) -> bytes:
@@ -111,7 +121,7 @@ class FileReader:
         """Where the last assistant message stands: what Cline may still change begins there."""
         for index in range(len(self.split.raws) - 1, self.since, -1):
             try:
-                if _role.decode(self.split.raws[index]).role == "assistant":  # type: ignore[attr-defined]
+                if _role.decode(self.split.raws[index]).role == "assistant":
                     return index
             except (msgspec.DecodeError, UnicodeError, RecursionError):
                 continue
@@ -121,7 +131,7 @@ class FileReader:
         """The first plausible time of the file, for messages before it that have none."""
         for raw in self.split.raws[:PEEKED]:
             try:
-                at = epoch_ms(_time.decode(raw).ts)  # type: ignore[attr-defined]
+                at = epoch_ms(_time.decode(raw).ts)
             except wire.JSON_ERRORS:
                 continue
             if at is not None:
