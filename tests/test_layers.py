@@ -17,10 +17,23 @@ MAY = {
     "sources": {"errors", "schema"},
     "store": {"errors", "schema"},
     "capture": {"errors", "schema", "sources", "store"},
-    "archive": {"errors", "config", "schema", "sources", "store", "capture", "ledger"},
+    "archive": {"errors", "config", "schema", "sources", "store", "capture", "ledger", "memory"},
     "demo": {"errors", "schema"},
     "ledger": {"errors", "config", "schema", "store"},
-    "cli": {"errors", "config", "schema", "sources", "store", "capture", "ledger", "archive", "demo"},
+    "memory": {"errors", "redact", "schema", "store"},
+    "mcp": {"errors", "schema", "store", "ledger", "memory", "archive"},
+    "cli": {
+        "errors",
+        "config",
+        "schema",
+        "sources",
+        "store",
+        "capture",
+        "ledger",
+        "memory",
+        "archive",
+        "demo",
+    },
 }
 
 

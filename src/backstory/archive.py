@@ -25,6 +25,7 @@ from .store.results import Day, Finding, Found, Listed, Scope, State
 
 if TYPE_CHECKING:
     from .capture.sync import Progress, SyncReport
+    from .memory.memory import Memory
 
 
 def read_session(path: str | Path, *, agent: str = "cline", env: Mapping[str, str] | None = None) -> Record:
@@ -213,6 +214,13 @@ class Archive:
         what = forget.examine(self.connection, session_id)
         forget.forget(self.connection, [session_id, *(what.copies if with_copies else ())], self.now())
         return what
+
+    @property
+    def memory(self) -> Memory:
+        """What was learned of the conversations in this archive, to recall, add to, edit and forget."""
+        from .memory.memory import Memory
+
+        return Memory(self.connection, self.now)
 
     def mark_seen(self, session_id: str) -> None:
         """Note that the reader has seen all steps of a session: they are no longer `unseen`."""

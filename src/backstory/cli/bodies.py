@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..schema.changed import Changed, changed_lines
 from ..schema.step import Command, Edit, Message, Other, Read, Step
 from ..store.results import Fate
 from . import tools
 from .line import Line, View, cut_line, plain, spans, width
 from .rows import Scene, feedback
 from .sgr import colourless, drawn
-from .snippet import Changed, changed_lines
 from .text import block, cut, hard_wrap
 from .words import counted, duration
 

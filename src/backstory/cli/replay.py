@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
+from ..schema.changed import Changed, parse, split, start_line
 from ..schema.step import Edit, Read
-from .snippet import Changed, parse, split, start_line
 
 _READ_LINE = re.compile(r"^ *(\d{1,9}) \| (.*)$")
 _SHOWING = "\n[Showing lines "

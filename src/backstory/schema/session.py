@@ -10,6 +10,9 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+ELSEWHERE = "messages reached through messages_path"
+"""Note in the fidelity of a conversation that does not lie beside its manifest."""
+
 ActorType = Literal["root", "subagent", "teammate"]
 
 

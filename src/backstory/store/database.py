@@ -93,7 +93,16 @@ def _ledger(connection: sqlite3.Connection) -> None:
     counting.fill(connection)
 
 
-MIGRATIONS: tuple[tuple[int, Callable[[sqlite3.Connection], None]], ...] = ((1, _first), (2, _ledger))
+def _memory(connection: sqlite3.Connection) -> None:
+    """The tables of `memory.sql`, with the workspace that is there from the start."""
+    _script(connection, "memory.sql")
+
+
+MIGRATIONS: tuple[tuple[int, Callable[[sqlite3.Connection], None]], ...] = (
+    (1, _first),
+    (2, _ledger),
+    (3, _memory),
+)
 """Steps from one shape to the next, in order; only forward, and never changed once released."""
 
 

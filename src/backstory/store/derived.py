@@ -118,14 +118,14 @@ def still_failing(facts: Sequence[Fact], last_root: Fact | None) -> int:
             continue
         if fact.outcome == "ok":
             later_ok.add(fact.same)
-        elif fact.failed and fact.same not in later_ok and not _is_answer(fact):
+        elif fact.failed and fact.same not in later_ok and not is_answer(fact):
             count += 1
     return count
 
 
 def _fate(fact: Fact, success: Fact | None, between: Sequence[Fact]) -> Fate:
     if success is None:
-        return Fate(failing=not _is_answer(fact))
+        return Fate(failing=not is_answer(fact))
     edits = [edit for edit in reversed(between) if edit is not success]
     start, end = fact.ended_at or fact.at, success.ended_at or success.at
     after = max(end - start, 0) if start is not None and end is not None else None
@@ -137,7 +137,8 @@ def _fate(fact: Fact, success: Fact | None, between: Sequence[Fact]) -> Fate:
     return Fate(failing=False, mended_by=success.id, after=after, edits=len(edits), changed=lines)
 
 
-def _is_answer(fact: Fact) -> bool:
+def is_answer(fact: Fact) -> bool:
+    """Whether exit code 1 was the command's answer, as it is of `grep`."""
     words = fact.subject.split(None, 1)
     return fact.exit_code == 1 and bool(words) and words[0].rpartition("/")[2] in ANSWERING
 

@@ -53,7 +53,8 @@ def forget(connection: sqlite3.Connection, session_ids: list[str], now: int) -> 
         with transaction(connection):
             for session_id in session_ids:
                 _forget_one(connection, session_id, now)
-            connection.execute("INSERT INTO doc (doc) VALUES ('optimize')")
+            for table in ("doc", "memory_fts", "mended_fts"):
+                connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         connection.execute("PRAGMA secure_delete = OFF")
@@ -65,6 +66,7 @@ def _forget_one(connection: sqlite3.Connection, session_id: str, now: int) -> No
         return
     n, source = found
     _unindex(connection, n)
+    _unlearn(connection, n)
     requests = counting.of_session(connection, n)
     of_session = "(SELECT n FROM file WHERE session = ?)"
     for table in ("step", "turn", "call", "block", "file_state"):
@@ -95,6 +97,18 @@ def _unindex(connection: sqlite3.Connection, session: int) -> None:
         given, came = indexing.texts(payload, error)
         documents += [(2 * n + part, text) for part, text in enumerate((given, came)) if text]
     connection.executemany("INSERT INTO doc (doc, rowid, text) VALUES ('delete', ?, ?)", documents)
+
+
+def _unlearn(connection: sqlite3.Connection, session: int) -> None:
+    """Take what the memory keeps of a session out of it."""
+    own = "(SELECT n FROM conversation WHERE session = ?)"
+    for index, table, row in (("memory_fts", "exchange", "2 * n"), ("mended_fts", "mended", "n")):
+        connection.execute(
+            f"DELETE FROM {index} WHERE rowid IN (SELECT {row} FROM {table} WHERE conversation IN {own})",
+            (session,),
+        )
+        connection.execute(f"DELETE FROM {table} WHERE conversation IN {own}", (session,))
+    connection.execute("DELETE FROM conversation WHERE session = ?", (session,))
 
 
 def remember_again(connection: sqlite3.Connection, source: str, session_id: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
 
 import msgspec
@@ -107,6 +107,15 @@ def listed_by_number(connection: sqlite3.Connection, n: int, now: int) -> Listed
     return _listed(connection, row, now, {short: same})
 
 
+def short_form(connection: sqlite3.Connection, session_id: str) -> str:
+    """The short id where no other session has it, else the whole one."""
+    short = short_id(session_id)
+    (same,) = connection.execute(
+        "SELECT count(*) FROM session WHERE substr(id, -length(?1)) = ?1", (short,)
+    ).fetchone()
+    return short if same < 2 else session_id
+
+
 def _state(row: sqlite3.Row, now: int) -> State:
     return state(
         status=row["status"],
@@ -138,15 +147,17 @@ def _listed(connection: sqlite3.Connection, row: sqlite3.Row, now: int, shorts: 
     )
 
 
-def _cost(connection: sqlite3.Connection, session: int) -> Cost:
-    """What the counted calls of a session came to, by kind."""
+def _cost(
+    connection: sqlite3.Connection, session: int, condition: str = "1", values: Sequence[object] = ()
+) -> Cost:
+    """What the counted calls of a session, or some of them, came to, by kind."""
     amounts = {"reported": 0, "estimated": 0, "covered": 0}
     calls = dict.fromkeys((*amounts, "unpriced"), 0)
     fresh = cached = written = output = 0
     for kind, count, amount, *tokens in connection.execute(
         "SELECT kind, count(*), coalesce(sum(amount), 0), sum(fresh), sum(cache_read), sum(cache_write), sum(output)"
-        " FROM call JOIN file ON file.n = call.file WHERE file.session = ? AND counted GROUP BY kind",
-        (session,),
+        f" FROM call JOIN file ON file.n = call.file WHERE file.session = ? AND counted AND {condition} GROUP BY kind",
+        (session, *values),
     ):
         fresh, cached, written, output = (
             a + b for a, b in zip((fresh, cached, written, output), tokens, strict=True)
@@ -155,6 +166,22 @@ def _cost(connection: sqlite3.Connection, session: int) -> Cost:
         if kind in amounts:
             amounts[kind] += amount
     return Cost(**amounts, calls=calls, fresh=fresh, cache_read=cached, cache_write=written, output=output)
+
+
+def session_cost(connection: sqlite3.Connection, session: int) -> Cost:
+    """What a session came to, by its number in the archive."""
+    return _cost(connection, session)
+
+
+def turn_cost(connection: sqlite3.Connection, session: int, turn_id: str) -> Cost:
+    """What one prompt of a session came to, with the agents that were started in it."""
+    actors = [
+        actor
+        for actor, (turn, _) in _turns_with_children(connection, session).items()
+        if turn == turn_id and actor != turn_id
+    ]
+    own = f"(file.actor = '{ROOT}' AND call.turn = ? OR file.actor IN ({','.join('?' * len(actors))}))"
+    return _cost(connection, session, own, (turn_id, *actors))
 
 
 def _session(connection: sqlite3.Connection, row: sqlite3.Row) -> Session:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ...errors import ReadError, TornFile
 from ...schema.reading import SETTLED_NS, FileReading, FileStat, KnownFile, Reading, SessionRef, Skipped, Torn
-from ...schema.session import CopiedFrom, Refused
+from ...schema.session import ELSEWHERE, CopiedFrom, Refused
 from . import manifest as manifests
 from . import paths
 from .approval import Policy, load_settings
@@ -163,7 +163,7 @@ class SessionReader:
         elsewhere = self._elsewhere(name)
         if elsewhere is None:
             return path, ABSENT, []
-        return elsewhere[0], elsewhere[1], ["messages reached through messages_path"]
+        return elsewhere[0], elsewhere[1], [ELSEWHERE]
 
     def _elsewhere(self, name: str) -> tuple[Path, FileStat] | None:
         where = (self.manifest or {}).get("messages_path")

@@ -6,7 +6,7 @@ import re
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
-from ..schema.step import Edit
+from .step import Edit
 
 Sign = Literal["+", "-", " "]
 

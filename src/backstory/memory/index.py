@@ -1,0 +1,54 @@
+"""The memory's index: the words of exchanges, facts and mended failures go in and come out here."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from .mended import Mended
+from .terms import expanded
+
+
+def row_of_exchange(n: int) -> int:
+    """The index row of an exchange."""
+    return 2 * n
+
+
+def row_of_fact(n: int) -> int:
+    """The index row of a fact."""
+    return 2 * n + 1
+
+
+def put(
+    connection: sqlite3.Connection,
+    row: int,
+    own: str,
+    near: str = "",
+    title: str = "",
+    paths: Sequence[str] = (),
+) -> None:
+    """Index a text, in the place of what the row had: its own words, its neighbours', its title and its paths."""
+    take_out(connection, [row])
+    connection.execute(
+        "INSERT INTO memory_fts (rowid, own, near, title, paths) VALUES (?, ?, ?, ?, ?)",
+        (row, expanded(own), expanded(near), expanded(title), expanded(" ".join(paths))),
+    )
+
+
+def take_out(connection: sqlite3.Connection, rows: Iterable[int]) -> None:
+    """Take rows out of the index."""
+    connection.executemany("DELETE FROM memory_fts WHERE rowid = ?", [(row,) for row in rows])
+
+
+def put_mended(connection: sqlite3.Connection, n: int, one: Mended) -> None:
+    """Index a mended failure."""
+    paths = " ".join(path for path, _, _ in one.changed)
+    connection.execute(
+        "INSERT OR REPLACE INTO mended_fts (rowid, error, command, paths) VALUES (?, ?, ?, ?)",
+        (n, expanded(one.error), expanded(one.command), expanded(paths)),
+    )
+
+
+def take_out_mended(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
+    """Take mended failures out of the index."""
+    connection.executemany("DELETE FROM mended_fts WHERE rowid = ?", [(n,) for n in numbers])

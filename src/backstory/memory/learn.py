@@ -1,0 +1,250 @@
+"""Learning: which sessions of the archive a workspace may keep, and the keeping of their exchanges."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct, field
+
+from ..schema.exchange import Exchange
+from ..schema.session import ELSEWHERE, Session
+from ..schema.step import ROOT
+from ..store import summary
+from ..store.database import transaction
+from . import exchanges, keep, mended, workspaces
+from .folders import absolute
+
+PREP = 1
+"""Version of the rules for exchanges, masks and words: what was learned by others is learned anew."""
+
+CONVERSATION = "conversation"
+"""The kind of a tombstone for a whole session in the memory; its key is `source/session id`."""
+
+Reason = Literal["no_evidence", "imported", "empty", "forgotten"]
+"""Why a session is refused; besides `claimed_by:<workspace>`."""
+
+
+class Outcome(Struct, frozen=True):
+    """What learning made of one session: `reason` is set where it was refused, `exchanges` counts what is kept.
+
+    `why` says in words what decided.
+    """
+
+    source: str
+    session_id: str
+    title: str | None
+    project: str | None
+    exchanges: int
+    reason: str | None
+    why: str
+
+
+class Learned(Struct):
+    """What a run of `learn` did, session by session, the oldest first.
+
+    `learned` are new or changed, `known` were up to date. `masked` counts secrets taken out, by kind. `written` is
+    false for a dry run.
+    """
+
+    workspace: str
+    written: bool
+    learned: list[Outcome] = field(default_factory=list)
+    known: list[Outcome] = field(default_factory=list)
+    refused: list[Outcome] = field(default_factory=list)
+    masked: dict[str, int] = field(default_factory=dict)
+
+
+class _Row(Struct, frozen=True):
+    """A session's row, and what this workspace knows of it."""
+
+    n: int
+    source: str
+    id: str
+    generation: int
+    title: str | None
+    project: str | None
+    cwd: str | None
+    conversation: int | None
+    learned_generation: int | None
+    learned_prep: int | None
+    kept: int
+
+
+_SESSIONS = (
+    "SELECT session.n, source, id, session.generation, session.title, session.project, cwd, conversation.n,"
+    " conversation.generation, conversation.prep,"
+    " (SELECT count(*) FROM exchange WHERE exchange.conversation = conversation.n)"
+    " FROM session LEFT JOIN conversation ON conversation.session = session.n AND conversation.workspace = ?"
+    " ORDER BY started_at, id"
+)
+
+Progress = Callable[[int, int], None]
+
+
+def learn(
+    connection: sqlite3.Connection,
+    workspace: str,
+    now: int,
+    *,
+    write: bool = True,
+    progress: Progress | None = None,
+) -> Learned:
+    """Keep the exchanges of every session that belongs to a workspace. Raises `InputError` for an unknown one.
+
+    A session belongs to the workspace that claims its folder; one that nobody claims, to the one that learns.
+    """
+    number = workspaces.number(connection, workspace)
+    run = _Run(connection, workspace, number, now, write)
+    found = [_Row(*values) for values in connection.execute(_SESSIONS, (number,))]
+    for place, row in enumerate(found):
+        if progress is not None:
+            progress(place, len(found))
+        run.session(row)
+    for (key,) in connection.execute("SELECT key FROM tombstone WHERE kind = 'session' ORDER BY key"):
+        session_id = key.partition("/")[2]
+        run.refuse(
+            Outcome(
+                source_key(session_id), session_id, None, None, 0, "forgotten", "forgotten with its record"
+            )
+        )
+    return run.report
+
+
+def source_key(session_id: str) -> str:
+    """The key by which a conversation is cited: `conversation/<session id>`."""
+    return f"conversation/{session_id}"
+
+
+class _Run:
+    """One run of `learn`."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, workspace: str, number: int, now: int, write: bool
+    ) -> None:
+        self.connection = connection
+        self.workspace = workspace
+        self.number = number
+        self.now = now
+        self.write = write
+        self.owners = workspaces.Owners(connection)
+        self.report = Learned(workspace, write)
+
+    def refuse(self, outcome: Outcome) -> None:
+        self.report.refused.append(outcome)
+
+    def session(self, row: _Row) -> None:
+        """Learn one session, or say why not."""
+        facts = summary.facts(self.connection, row.n)
+        if facts is None:
+            return
+        owner = self.owners.decide(facts.cwd, facts.workspace_root)
+        refused = self._refused(row, facts, owner)
+        if refused is not None:
+            self._leave(row, owner)
+            self.refuse(_outcome(row, 0, refused[1], refused[0]))
+            return
+        why = f"claimed by {owner}" if owner else "claimed by nobody"
+        if row.learned_generation == row.generation and row.learned_prep == PREP:
+            self.report.known.append(_outcome(row, row.kept, why))
+            return
+        self._learn(row, facts, why)
+
+    def _refused(self, row: _Row, facts: Session, owner: str | None) -> tuple[str, str] | None:
+        """(reason, in words) where the session may not be learned, before its messages are looked at."""
+        if self._has_tombstone(CONVERSATION, f"{row.source}/{row.id}"):
+            return "forgotten", "forgotten in the memory"
+        if facts.manifest is None or (facts.cwd is None and facts.workspace_root is None):
+            missing = (
+                "it has no readable manifest" if facts.manifest is None else "its manifest names no folder"
+            )
+            return "no_evidence", missing
+        if self._is_elsewhere(row.n):
+            return "no_evidence", "its messages lie outside its folder"
+        if owner is not None and owner != self.workspace:
+            return f"claimed_by:{owner}", f"its folder is claimed by {owner}"
+        return None
+
+    def _has_tombstone(self, kind: str, key: str) -> bool:
+        found = self.connection.execute("SELECT 1 FROM tombstone WHERE kind = ? AND key = ?", (kind, key))
+        return found.fetchone() is not None
+
+    def _is_elsewhere(self, session: int) -> bool:
+        """Whether the session's own conversation was reached through the manifest's `messages_path`."""
+        found = self.connection.execute(
+            "SELECT fidelity FROM file_state JOIN file ON file.n = file_state.file WHERE session = ? AND actor = ?",
+            (session, ROOT),
+        ).fetchone()
+        return found is not None and ELSEWHERE.encode() in bytes(found[0])
+
+    def _leave(self, row: _Row, owner: str | None) -> None:
+        """Give what this workspace holds of a session to its owner; where it has none, it goes."""
+        if row.conversation is None or not self.write:
+            return
+        with transaction(self.connection):
+            if owner is not None and owner != self.workspace:
+                moved = self.connection.execute(
+                    "UPDATE OR IGNORE conversation SET workspace = ? WHERE n = ?",
+                    (workspaces.number(self.connection, owner), row.conversation),
+                )
+                if moved.rowcount:
+                    return
+            keep.drop_conversation(self.connection, row.conversation)
+
+    def _learn(self, row: _Row, facts: Session, why: str) -> None:
+        found = exchanges.of_session(self.connection, row.n)
+        keys = {exchange.position: keep.key_of(exchange) for exchange in found}
+        forgotten = {position for position, key in keys.items() if keep.is_forgotten(self.connection, key)}
+        kept = [exchange for exchange in found if exchange.position not in forgotten]
+        if not kept:
+            reason, words = self._nothing(facts, bool(found))
+            self._leave(row, None)
+            self.refuse(_outcome(row, 0, words, reason))
+            return
+        changed = True
+        if self.write:
+            changed = self._write(row, facts, kept, forgotten)
+        where = self.report.learned if changed else self.report.known
+        where.append(_outcome(row, len(kept), why))
+
+    def _project(self, facts: Session) -> tuple[str | None, str | None]:
+        """The project's name and its folder in compared form; a linked git worktree is its repository."""
+        cwd = absolute(facts.cwd, facts.workspace_root) if facts.cwd else facts.workspace_root
+        if facts.project is None or cwd is None:
+            return facts.project, None
+        place = self.owners.place(cwd)
+        if place.repository is None:
+            return facts.project, place.folder
+        return os.path.basename(place.repository) or facts.project, place.folder  # noqa: PTH119
+
+    def _nothing(self, facts: Session, forgotten: bool) -> tuple[Reason, str]:
+        """Why a session without exchanges has none."""
+        if forgotten:
+            return "forgotten", "all of it was forgotten in the memory"
+        if facts.imported is not None:
+            tool = facts.imported.tool or "another tool"
+            return "imported", f"imported from {tool}, and nothing was typed in it since"
+        return "empty", "nothing was typed in it"
+
+    def _write(self, row: _Row, facts: Session, kept: list[Exchange], forgotten: set[int]) -> bool:
+        """Write a session's exchanges in one transaction; says whether any of them is new or changed."""
+        failures = [one for one in mended.of_session(self.connection, row.n) if one.position not in forgotten]
+        project, folder = self._project(facts)
+        one = keep.Conversation(row.n, row.generation, facts.title, project, folder)
+        with transaction(self.connection):
+            found = self.connection.execute("SELECT generation FROM session WHERE n = ?", (row.n,)).fetchone()
+            if found is None:
+                return False  # forgotten by another process meanwhile
+            n, anew = keep.conversation(self.connection, self.number, one, self.now, PREP)
+            anew = anew or (row.learned_prep is not None and row.learned_prep != PREP)
+            changed = keep.exchanges(
+                self.connection, n, keep.rows(self.connection, kept, self.report.masked), anew=anew
+            )
+            keep.mended(self.connection, n, failures)
+        return changed
+
+
+def _outcome(row: _Row, count: int, why: str, reason: str | None = None) -> Outcome:
+    return Outcome(source_key(row.id), row.id, row.title, row.project, count, reason, why)

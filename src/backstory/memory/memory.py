@@ -1,0 +1,309 @@
+"""The face of the memory: learn, recall, open, remember, edit, forget and export, for every other face to call."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from ..errors import InputError
+from . import change, workspaces
+from .change import Author, Item
+from .folders import Place
+from .learn import Learned, Progress, learn
+from .rank import Scope
+from .recall import Passage, Recall, counts, exchanges, fact, recall
+from .workspaces import DEFAULT, Claimed, Owners, Workspace
+
+
+class Opened(Struct, frozen=True):
+    """A passage with its surroundings: the passages of its conversation around it, itself among them, in order.
+
+    `total` counts the exchanges that are kept of the conversation.
+    """
+
+    passage: Passage
+    around: tuple[Passage, ...]
+    total: int
+
+
+class Forgettable(Struct, frozen=True):
+    """What forgetting would take: items, and whole sessions (`source`, `session id`); `copies` counts other places."""
+
+    items: tuple[Passage, ...]
+    sessions: tuple[tuple[str, str], ...]
+    copies: int
+
+
+class Memory:
+    """The memory in an archive. `now` gives UTC epoch ms. Folders are paths of this machine, as a person writes them.
+
+    Every text that goes in is masked, so everything that comes out is.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, now: Callable[[], int]) -> None:
+        self.connection = connection
+        self.now = now
+
+    # Workspaces
+
+    def workspaces(self) -> list[Workspace]:
+        """All workspaces with their claims and what they hold."""
+        return workspaces.listed(self.connection)
+
+    def create_workspace(self, name: str) -> None:
+        """Make a workspace. Raises `InputError` for a bad or taken name."""
+        workspaces.create(self.connection, name, self.now())
+
+    def claim(self, path: str, workspace: str = DEFAULT) -> Claimed:
+        """Give a folder, and all below it, to a workspace. Raises `InputError`."""
+        return workspaces.claim(self.connection, path, workspace)
+
+    def release(self, path: str) -> str:
+        """Take a claim back; returns whose it was. Raises `InputError`."""
+        return workspaces.release(self.connection, path)
+
+    def owner(self, folder: str) -> str | None:
+        """The workspace that claims a folder; null where nobody does."""
+        return Owners(self.connection).of(folder)
+
+    # Learning
+
+    def learn(
+        self, workspace: str = DEFAULT, *, write: bool = True, progress: Progress | None = None
+    ) -> Learned:
+        """Keep the exchanges of the archive's sessions that belong to a workspace. Raises `InputError`."""
+        return learn(self.connection, workspace, self.now(), write=write, progress=progress)
+
+    # Recalling
+
+    def recall(
+        self,
+        query: str,
+        workspace: str = DEFAULT,
+        *,
+        folder: str | None = None,
+        project: str | None = None,
+        since: int | None = None,
+        limit: int = 5,
+    ) -> Recall:
+        """The passages that fit a query, best first.
+
+        `folder` is that of the project at hand, which counts a little more; `project` limits to one by name.
+        `since` is UTC epoch ms. Raises `InputError` for an unknown workspace.
+        """
+        return recall(
+            self.connection, query, workspace, self._scope(workspace, folder, project, since), limit
+        )
+
+    def _scope(self, workspace: str, folder: str | None, project: str | None, since: int | None) -> Scope:
+        number = workspaces.number(self.connection, workspace)
+        return Scope(number, self.now(), Place(folder).folder if folder else None, project, since)
+
+    def open(
+        self, source: str, position: int | None = None, *, around: int = 1, workspace: str = DEFAULT
+    ) -> Opened:
+        """A passage by its source and position, with `around` exchanges before and after it.
+
+        `source` is `conversation/<session id>` or `fact/<number>`; a bare session id, a short id or an item's id
+        (`e12`, `f3`) will do. Without a position the conversation's first exchange is opened. Raises `InputError`
+        for what is not in this workspace.
+        """
+        number = workspaces.number(self.connection, workspace)
+        if source.startswith("fact/") or (source[:1] == "f" and source[1:].isdecimal()):
+            n = source.removeprefix("fact/").removeprefix("f")
+            known = self.connection.execute(
+                "SELECT n FROM fact WHERE n = ? AND workspace = ?", (int(n) if n.isdecimal() else 0, number)
+            ).fetchone()
+            found = fact(self.connection, known[0]) if known else None
+            if found is None:
+                raise InputError(f'there is no fact "{source}" in the workspace {workspace}.')
+            return Opened(found, (found,), 1)
+        return self._open_exchange(source, position, around, workspace, number)
+
+    def _open_exchange(
+        self, source: str, position: int | None, around: int, workspace: str, number: int
+    ) -> Opened:
+        if source[:1] == "e" and source[1:].isdecimal():
+            condition = "conversation.n = (SELECT conversation FROM exchange WHERE n = ?)"
+            own: object = int(source[1:])
+        else:
+            condition, own = "(session.id = ?2 OR session.id LIKE '%\\_' || ?2 ESCAPE '\\')", None
+        name = source.removeprefix("conversation/")
+        rows = self.connection.execute(
+            "SELECT exchange.n, exchange.position, conversation.n FROM exchange"
+            " JOIN conversation ON conversation.n = exchange.conversation"
+            " JOIN session ON session.n = conversation.session"
+            f" WHERE conversation.workspace = ?1 AND {condition if own is None else condition.replace('?', '?2')}"
+            " ORDER BY exchange.position",
+            (number, name if own is None else own),
+        ).fetchall()
+        if not rows:
+            raise InputError(
+                f'the workspace {workspace} has no conversation "{source}". Its source is conversation/<session id>.'
+            )
+        if len({row[2] for row in rows}) > 1:
+            raise InputError(f'"{source}" fits several conversations. Give the whole session id.')
+        places = [place for place, row in enumerate(rows) if row[1] == position or row[0] == own]
+        if position is not None and not places and own is None:
+            known = f"from {rows[0][1]} to {rows[-1][1]}"
+            raise InputError(f"{source} has no exchange {position}; its positions go {known}.")
+        place = places[0] if places else 0
+        wanted = [row[0] for row in rows[max(place - around, 0) : place + around + 1]]
+        passages = {
+            passage.id: passage
+            for passage, _ in exchanges(
+                self.connection, f"exchange.n IN ({','.join('?' * len(wanted))})", *wanted
+            )
+        }
+        return Opened(passages[f"e{rows[place][0]}"], tuple(passages[f"e{n}"] for n in wanted), len(rows))
+
+    def recent(
+        self,
+        workspace: str = DEFAULT,
+        *,
+        folder: str | None = None,
+        project: str | None = None,
+        since: int | None = None,
+        limit: int = 10,
+    ) -> list[Passage]:
+        """The newest exchanges, newest first: of the project in `folder`, or of the one that is named, or of all."""
+        scope = self._scope(workspace, folder, project, since)
+        condition, values = "conversation.workspace = ?", [scope.workspace]
+        wheres: list[object] = list(values)
+        if project is not None:
+            condition += " AND conversation.project = ? COLLATE NOCASE"
+            wheres.append(project)
+        elif scope.folder is not None:
+            condition += " AND (conversation.folder = ? OR conversation.folder LIKE ? || '/%')"
+            wheres += [scope.folder, scope.folder]
+        if since is not None:
+            condition += " AND exchange.at >= ?"
+            wheres.append(since)
+        ordered = f"{condition} ORDER BY exchange.at DESC, exchange.n DESC LIMIT ?"
+        return [passage for passage, _ in exchanges(self.connection, ordered, *wheres, limit)]
+
+    def counts(self, workspace: str = DEFAULT) -> tuple[int, int]:
+        """How many conversations and facts a workspace holds."""
+        return counts(self.connection, workspaces.number(self.connection, workspace))
+
+    # Changing
+
+    def remember(
+        self,
+        text: str,
+        workspace: str = DEFAULT,
+        *,
+        folder: str | None = None,
+        project: str | None = None,
+        author: Author = "person",
+    ) -> Passage:
+        """Add a fact, to a project where one is named. Raises `InputError` for no text, or a forgotten one."""
+        place = Place(folder) if folder else None
+        added = change.add_fact(
+            self.connection,
+            text,
+            workspace=workspaces.number(self.connection, workspace),
+            project=project,
+            folder=place.folder if place else None,
+            author=author,
+            now=self.now(),
+        )
+        found = fact(self.connection, added.n)
+        assert found is not None
+        return found
+
+    def items(
+        self, workspace: str = DEFAULT, *, project: str | None = None, limit: int | None = None
+    ) -> list[Passage]:
+        """What a workspace holds, newest first: facts and exchanges."""
+        number = workspaces.number(self.connection, workspace)
+        rows = self.connection.execute(
+            "SELECT kind, n FROM ("
+            " SELECT 'fact' AS kind, n, at, project, workspace FROM fact UNION ALL"
+            " SELECT 'exchange', exchange.n, exchange.at, project, workspace FROM exchange"
+            " JOIN conversation ON conversation.n = exchange.conversation)"
+            " WHERE workspace = ? AND (? IS NULL OR project = ? COLLATE NOCASE)"
+            " ORDER BY at DESC, kind, n DESC LIMIT ?",
+            (number, project, project, -1 if limit is None else limit),
+        ).fetchall()
+        return [self._passage(Item(kind, n)) for kind, n in rows]
+
+    def _passage(self, item: Item) -> Passage:
+        if item.kind == "fact":
+            found = fact(self.connection, item.n)
+        else:
+            found = next(
+                (passage for passage, _ in exchanges(self.connection, "exchange.n = ?", item.n)), None
+            )
+        assert found is not None
+        return found
+
+    def item(self, text: str) -> Passage:
+        """The exchange or fact of an id (`e12`, `f3`). Raises `InputError`."""
+        return self._passage(change.item(self.connection, text))
+
+    def edit(
+        self, item_id: str, *, text: str | None = None, asked: str | None = None, answered: str | None = None
+    ) -> Passage:
+        """Give a fact another `text`, or an exchange another question or answer. Raises `InputError`."""
+        found = change.item(self.connection, item_id)
+        if found.kind == "fact":
+            if text is None:
+                raise InputError(f"{item_id} is a fact: it has a text, no question and no answer.")
+            change.edit_fact(self.connection, found.n, text, self.now())
+        else:
+            if asked is None and answered is None:
+                raise InputError(f"{item_id} is an exchange: give another question or another answer.")
+            change.edit_exchange(self.connection, found.n, asked, answered, self.now())
+        return self._passage(found)
+
+    def forget(self, what: Forgettable) -> None:
+        """Forget what was shown, for good, with its copies."""
+        items = [change.item(self.connection, passage.id) for passage in what.items]
+        change.forget(self.connection, items, what.sessions, self.now())
+
+    def forgettable(
+        self,
+        workspace: str = DEFAULT,
+        *,
+        item_ids: Sequence[str] = (),
+        session_id: str | None = None,
+        project: str | None = None,
+        query: str | None = None,
+    ) -> Forgettable:
+        """What forgetting by ids, by a session, by a project or by a query would take. Raises `InputError`."""
+        number = workspaces.number(self.connection, workspace)
+        found = [self.item(text) for text in item_ids]
+        sessions: list[tuple[str, str]] = []
+        if session_id is not None:
+            sessions += self._sessions("session.id = ?", session_id)
+        if project is not None:
+            sessions += self._sessions(
+                "session.n IN (SELECT session FROM conversation WHERE workspace = ? AND project = ? COLLATE NOCASE)",
+                number,
+                project,
+            )
+            found += [one for one in self.items(workspace, project=project) if one.kind == "fact"]
+        if query is not None:
+            scope = Scope(number, self.now())
+            found += recall(self.connection, query, workspace, scope, 50).results
+        for _, own in sessions:
+            found += [passage for passage, _ in exchanges(self.connection, "session.id = ?", own)]
+        unique = {passage.id: passage for passage in found}
+        return Forgettable(tuple(unique.values()), tuple(sessions), self._copies(list(unique)))
+
+    def _sessions(self, condition: str, *values: object) -> list[tuple[str, str]]:
+        return self.connection.execute(f"SELECT source, id FROM session WHERE {condition}", values).fetchall()
+
+    def _copies(self, ids: Sequence[str]) -> int:
+        """How many other exchanges are copies of these."""
+        numbers = [int(text[1:]) for text in ids if text.startswith("e")]
+        marks = ",".join("?" * len(numbers))
+        (count,) = self.connection.execute(
+            f"SELECT count(*) FROM exchange WHERE key IN (SELECT key FROM exchange WHERE n IN ({marks}))"
+            f" AND n NOT IN ({marks})",
+            (*numbers, *numbers),
+        ).fetchone()
+        return int(count)

@@ -1,0 +1,215 @@
+"""Recall: the passages of past conversations that fit a query, with where they are from and what they cost."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..store import read
+from ..store.results import Cost
+from . import rank, terms
+from .learn import source_key
+from .mended import Mended
+from .rank import Scope
+
+PER_SESSION = 3
+"""Passages of one session among the results."""
+MENDED = 2
+"""Mended failures at the head of the results."""
+_changes = msgspec.json.Decoder(tuple[tuple[str, int, int], ...])
+_ran = msgspec.json.Decoder(tuple[str, ...])
+
+
+class Passage(Struct, frozen=True):
+    """A passage of the memory; its texts are masked.
+
+    `kind` is `exchange`, `fact`, or `mended`: an exchange that is here because the query repeats the error of a
+    failure that was mended in it. `source` is `conversation/<session id>` or `fact/<number>`. A fact has its text in
+    `answered`, and no session, position or cost. `failure` is set wherever the record knows of one in the exchange.
+    `cost` is that of the prompt, `session_cost` that of the whole conversation. `gone` says that the agent's own files
+    are no longer there.
+    """
+
+    kind: Literal["exchange", "fact", "mended"]
+    id: str
+    source: str
+    at: int | None
+    project: str | None
+    asked: str | None
+    answered: str
+    session_id: str | None = None
+    short_id: str | None = None
+    title: str | None = None
+    position: int | None = None
+    step_id: str | None = None
+    message_id: str | None = None
+    paths: tuple[str, ...] = ()
+    score: float = 0.0
+    cost: Cost | None = None
+    session_cost: Cost | None = None
+    failure: Mended | None = None
+    gone: bool = False
+
+
+class Recall(Struct, frozen=True):
+    """The answer to a query: `conversations` counts those that were searched.
+
+    `words` are those that were looked for; `repaired` has the misspelt words that stand nowhere, with the words that were taken instead.
+    """
+
+    query: str
+    workspace: str
+    conversations: int
+    facts: int
+    results: tuple[Passage, ...]
+    words: tuple[str, ...]
+    repaired: dict[str, str] = {}
+
+
+_EXCHANGE = (
+    "SELECT exchange.n, session.id, exchange.position, exchange.message_id, exchange.step_id, exchange.key,"
+    " exchange.at, exchange.asked, exchange.answered, exchange.paths, conversation.n AS conversation, conversation.project,"
+    " conversation.title, session.n AS session, session.gone_at FROM exchange"
+    " JOIN conversation ON conversation.n = exchange.conversation JOIN session ON session.n = conversation.session"
+)
+_LAST = "conversation = ? AND position = ? ORDER BY n DESC"
+_MENDED = "position, step_id, mended_by, at, after, command, error, changed, ran, diff"
+
+
+def recall(connection: sqlite3.Connection, query: str, workspace: str, scope: Scope, limit: int) -> Recall:
+    """The passages that fit a query best, best first; what mended the very error that was asked for comes first."""
+    found: list[Passage] = []
+    seen: set[int] = set()
+    per_session: dict[str, int] = {}
+    scored = rank.best(connection, query, scope, limit * 6)
+    top = scored[0].score if scored else 1.0
+    for place, n in enumerate(rank.best_mended(connection, query, scope, MENDED)):
+        passage = _of_mended(connection, n)
+        if passage is not None:
+            found.append(replace(passage, score=top * (1 + 1 / (place + 1))))
+    seen.update(_keys(connection, found))
+    for one in scored:
+        if len(found) >= limit:
+            break
+        passage, key = _of_row(connection, one.row)
+        if passage is None or key in seen:
+            continue
+        if passage.session_id is not None:
+            count = per_session[passage.session_id] = per_session.get(passage.session_id, 0) + 1
+            if count > PER_SESSION:
+                continue
+        if key is not None:
+            seen.add(key)
+        found.append(replace(passage, score=one.score))
+    conversations, facts = counts(connection, scope.workspace)
+    return Recall(query, workspace, conversations, facts, tuple(found[:limit]), tuple(terms.terms(query)))
+
+
+def counts(connection: sqlite3.Connection, workspace: int) -> tuple[int, int]:
+    """How many conversations and facts a workspace holds."""
+    (conversations,) = connection.execute(
+        "SELECT count(*) FROM conversation WHERE workspace = ?", (workspace,)
+    ).fetchone()
+    (facts,) = connection.execute("SELECT count(*) FROM fact WHERE workspace = ?", (workspace,)).fetchone()
+    return int(conversations), int(facts)
+
+
+def _keys(connection: sqlite3.Connection, found: Iterable[Passage]) -> Iterator[int]:
+    for passage in found:
+        if passage.kind == "mended" and passage.id.startswith("e"):
+            yield int(
+                connection.execute("SELECT key FROM exchange WHERE n = ?", (passage.id[1:],)).fetchone()[0]
+            )
+
+
+def _of_row(connection: sqlite3.Connection, row: int) -> tuple[Passage | None, int | None]:
+    """What an index row stands for, and the key that its copies share."""
+    n, is_fact = divmod(row, 2)
+    if is_fact:
+        return fact(connection, n), None
+    found = next(iter(exchanges(connection, "exchange.n = ?", n)), None)
+    return found if found is not None else (None, None)
+
+
+def fact(connection: sqlite3.Connection, n: int) -> Passage | None:
+    """A fact by its number."""
+    found = connection.execute("SELECT text, project, at FROM fact WHERE n = ?", (n,)).fetchone()
+    if found is None:
+        return None
+    return Passage("fact", f"f{n}", f"fact/{n}", found[2], found[1], None, found[0])
+
+
+def exchanges(
+    connection: sqlite3.Connection, condition: str, *values: object
+) -> Iterator[tuple[Passage, int]]:
+    """Exchanges of the memory as passages, each with the key that its copies share; `condition` is SQL."""
+    for row in connection.execute(f"{_EXCHANGE} WHERE {condition}", values).fetchall():
+        n, session_id, position, message_id, step_id, key, at, asked, answered, paths = row[:10]
+        conversation, project, title, session, gone_at = row[10:]
+        yield (
+            Passage(
+                kind="exchange",
+                id=f"e{n}",
+                source=source_key(session_id),
+                at=at,
+                project=project,
+                asked=asked,
+                answered=answered,
+                session_id=session_id,
+                short_id=read.short_form(connection, session_id),
+                title=title,
+                position=position,
+                step_id=step_id,
+                message_id=message_id,
+                paths=tuple(filter(None, paths.split("\n"))),
+                cost=read.turn_cost(connection, session, message_id),
+                session_cost=read.session_cost(connection, session),
+                failure=_failure(
+                    connection, "conversation = ? AND position = ? ORDER BY n DESC", conversation, position
+                ),
+                gone=gone_at is not None,
+            ),
+            key,
+        )
+
+
+def _failure(connection: sqlite3.Connection, condition: str, *values: object) -> Mended | None:
+    found = connection.execute(f"SELECT {_MENDED} FROM mended WHERE {condition} LIMIT 1", values).fetchone()
+    if found is None:
+        return None
+    position, step_id, mended_by, at, after, command, error, changed, ran, diff = found
+    return Mended(
+        position,
+        step_id,
+        mended_by,
+        at,
+        after,
+        command,
+        error,
+        _changes.decode(changed),
+        _ran.decode(ran),
+        diff,
+    )
+
+
+def _of_mended(connection: sqlite3.Connection, n: int) -> Passage | None:
+    """The exchange in which a failure was mended, with that failure."""
+    failure = _failure(connection, "n = ?", n)
+    assert failure is not None
+    found = next(
+        iter(
+            exchanges(
+                connection,
+                "exchange.n = (SELECT e.n FROM mended JOIN exchange AS e ON e.conversation = mended.conversation"
+                " AND e.position <= coalesce(mended.position, 1) WHERE mended.n = ? ORDER BY e.position DESC LIMIT 1)",
+                n,
+            )
+        ),
+        None,
+    )
+    return replace(found[0], kind="mended", failure=failure) if found is not None else None

@@ -1,0 +1,143 @@
+"""Workspaces and the folders that they claim: who owns a session."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+from msgspec import Struct
+
+from ..errors import InputError
+from ..store.database import transaction
+from .folders import Place, absolute, is_absolute, key, with_parents
+
+DEFAULT = "default"
+_name = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+class Workspace(Struct, frozen=True):
+    """A named memory: the folders that it claims, as they were named, and how much it holds."""
+
+    name: str
+    claims: tuple[str, ...]
+    conversations: int
+    exchanges: int
+    facts: int
+
+
+class Claimed(Struct, frozen=True):
+    """What a claim did: `moved` conversations of the folder came from other workspaces."""
+
+    path: str
+    workspace: str
+    before: str | None
+
+
+def number(connection: sqlite3.Connection, name: str) -> int:
+    """A workspace's number. Raises `InputError` that names those that exist."""
+    found = connection.execute("SELECT n FROM workspace WHERE name = ?", (name,)).fetchone()
+    if found is None:
+        known = ", ".join(row[0] for row in connection.execute("SELECT name FROM workspace ORDER BY n"))
+        raise InputError(
+            f'there is no workspace "{name}"; there is {known}. backstory workspace create {name} makes it.'
+        )
+    return int(found[0])
+
+
+def create(connection: sqlite3.Connection, name: str, now: int) -> None:
+    """Make a workspace. Raises `InputError` for a name that cannot be one or that is taken."""
+    if not _name.fullmatch(name):
+        raise InputError(
+            f'"{name}" cannot be a workspace: use lower-case letters, digits, ".", "_" and "-", at most 64.'
+        )
+    with transaction(connection):
+        made = connection.execute(
+            "INSERT OR IGNORE INTO workspace (name, created_at) VALUES (?, ?)", (name, now)
+        )
+    if not made.rowcount:
+        raise InputError(f'there is already a workspace "{name}".')
+
+
+def claim(connection: sqlite3.Connection, path: str, workspace: str) -> Claimed:
+    """Give a folder to a workspace, also one that does not exist. A folder has one owner: the last claim holds.
+
+    Raises `InputError` for a relative path.
+    """
+    if not is_absolute(path):
+        raise InputError(f'"{path}" is not an absolute folder.')
+    wanted = number(connection, workspace)
+    with transaction(connection):
+        before = connection.execute(
+            "SELECT name FROM claim JOIN workspace ON workspace.n = claim.workspace WHERE key = ?",
+            (key(path),),
+        ).fetchone()
+        connection.execute("INSERT OR REPLACE INTO claim VALUES (?, ?, ?)", (key(path), path, wanted))
+    return Claimed(path, workspace, before[0] if before else None)
+
+
+def release(connection: sqlite3.Connection, path: str) -> str:
+    """Take a claim back; returns the workspace that had it. Raises `InputError` where nobody claims the folder."""
+    with transaction(connection):
+        found = connection.execute(
+            "DELETE FROM claim WHERE key = ? RETURNING (SELECT name FROM workspace WHERE n = workspace)",
+            (key(path),),
+        ).fetchone()
+    if found is None:
+        raise InputError(f"nobody claims {path}. backstory workspace list shows the claims.")
+    return str(found[0])
+
+
+def listed(connection: sqlite3.Connection) -> list[Workspace]:
+    """All workspaces, the first one first."""
+    found = []
+    for n, name in connection.execute("SELECT n, name FROM workspace ORDER BY n").fetchall():
+        paths = connection.execute("SELECT path FROM claim WHERE workspace = ? ORDER BY key", (n,)).fetchall()
+        conversations, exchanges = connection.execute(
+            "SELECT count(DISTINCT conversation.n), count(exchange.n) FROM conversation"
+            " LEFT JOIN exchange ON exchange.conversation = conversation.n WHERE workspace = ?",
+            (n,),
+        ).fetchone()
+        (facts,) = connection.execute("SELECT count(*) FROM fact WHERE workspace = ?", (n,)).fetchone()
+        found.append(Workspace(name, tuple(row[0] for row in paths), conversations, exchanges, facts))
+    return found
+
+
+class Owners:
+    """Who owns which folder, by the claims as they are now. Places are looked up on disk once each."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._places: dict[tuple[str, str | None], Place] = {}
+        self.claims: dict[str, str] = {}
+        claims = connection.execute(
+            "SELECT key, path, name FROM claim JOIN workspace ON workspace.n = claim.workspace"
+        ).fetchall()
+        for _, path, name in claims:
+            # A claim by way of a link holds for the folder that it leads to, unless that has a claim of its own.
+            self.claims.update(dict.fromkeys(self.place(path).keys, name))
+        self.claims.update({known: name for known, _, name in claims})
+
+    def place(self, path: str, distribution: str | None = None) -> Place:
+        """A recorded folder as claims and projects see it."""
+        found = self._places.get((path, distribution))
+        if found is None:
+            found = self._places[path, distribution] = Place(path, distribution)
+        return found
+
+    def of(self, path: str, distribution: str | None = None) -> str | None:
+        """The workspace with the longest claim on a folder; null where nobody claims it."""
+        best: tuple[int, str] | None = None
+        for known in self.place(path, distribution).keys:
+            for folder in with_parents(known):
+                if folder in self.claims:
+                    if best is None or len(folder) > best[0]:
+                        best = (len(folder), self.claims[folder])
+                    break
+        return best[1] if best else None
+
+    def decide(self, cwd: str | None, root: str | None, distribution: str | None = None) -> str | None:
+        """The owner of a session: by its working folder, by its workspace root only where nobody claims that."""
+        for path in (absolute(cwd, root) if cwd else None, root):
+            owner = self.of(path, distribution) if path and is_absolute(path) else None
+            if owner is not None:
+                return owner
+        return None
