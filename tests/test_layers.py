@@ -12,15 +12,27 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "backstory"
 MAY = {
     "errors": set(),
+    "redact": set(),
     "config": {"errors"},
     "schema": {"errors"},
     "sources": {"errors", "schema"},
-    "store": {"errors", "schema"},
-    "capture": {"errors", "schema", "sources", "store"},
-    "archive": {"errors", "config", "schema", "sources", "store", "capture", "ledger"},
+    "store": {"errors", "redact", "schema"},
+    "capture": {"errors", "redact", "schema", "sources", "store"},
+    "archive": {"errors", "config", "redact", "schema", "sources", "store", "capture", "ledger"},
     "demo": {"errors", "schema"},
     "ledger": {"errors", "config", "schema", "store"},
-    "cli": {"errors", "config", "schema", "sources", "store", "capture", "ledger", "archive", "demo"},
+    "cli": {
+        "errors",
+        "config",
+        "redact",
+        "schema",
+        "sources",
+        "store",
+        "capture",
+        "ledger",
+        "archive",
+        "demo",
+    },
 }
 
 
