@@ -19,6 +19,8 @@ MARGIN = 512
 PEM = 16_384
 """How far before a cut the beginning of a private key is looked for, in characters."""
 
+_PASSES = 8
+
 _RUNS = bytes(97 if (chr(n).isalnum() and n < 128) or n in b"_-" else 32 for n in range(256))
 _LONG = b"a" * RUN
 # Letters are folded so that three searches stand for six: `pass` and `pwd` are `paa`, `key` and `token` have `ken`,
@@ -79,17 +81,21 @@ def _stands(needle: bytes, low: bytes) -> bool:
 
 def mask(text: str) -> str:
     """The text with a mark in place of every secret."""
-    found = spans(text)
-    return _marked(text, found, 0, len(text)) if found else text
+    return masked(text)[0]
 
 
 def masked(text: str) -> tuple[str, dict[str, int]]:
     """The text with a mark in place of every secret, and how many there were of each kind."""
-    found = spans(text)
     count: dict[str, int] = {}
-    for span in found:
-        count[span.kind] = count.get(span.kind, 0) + 1
-    return _marked(text, found, 0, len(text)), count
+    # What touches a secret can be one that stands alone once that is gone; more than twice is made up.
+    for _ in range(_PASSES):
+        found = spans(text)
+        if not found:
+            break
+        for span in found:
+            count[span.kind] = count.get(span.kind, 0) + 1
+        text = _marked(text, found, 0, len(text))
+    return text, count
 
 
 def mask_value(name: str, value: str) -> str:
@@ -102,7 +108,7 @@ def mask_value(name: str, value: str) -> str:
             Span(one - len(lead), two - len(lead), kind) for one, two, kind in spans(f"{lead}{value}{quote}")
         ]
         if found and found[0].start >= 0 and found[-1].end <= len(value):
-            return _marked(value, found, 0, len(value))
+            return mask(_marked(value, found, 0, len(value)))
     return mask(value)
 
 
@@ -125,7 +131,7 @@ def cut(text: str, start: int, stop: int) -> str:
     if high - stop >= MARGIN and start < stop and not _blank.search(text, stop - 1, high):
         while stop > start and not _blank.match(text, stop - 1):
             stop -= 1
-    return _marked(text, found, start, stop) if found else text[start:stop]
+    return mask(_marked(text, found, start, stop)) if found else text[start:stop]
 
 
 def window(text: str, start: int, stop: int) -> str:

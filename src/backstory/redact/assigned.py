@@ -78,10 +78,10 @@ class _Value:
             return
         self.closed = True
         self.start = at
-        found = (_shell if self.is_env and self.sep == b"=" else _bare).match(text, at)
+        query = _query.search(text, at, at + 512)
+        limit = query.start() if query else len(text)
+        found = (_shell if self.is_env and self.sep == b"=" else _bare).match(text, at, limit)
         self.end = found.end() if found else at
-        if (query := _query.search(text, at, min(self.end, at + 512))) is not None:
-            self.end = query.start()
         # What closes a sentence or a line of code is not the value's.
         while (
             self.end - 1 > at

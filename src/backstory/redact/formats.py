@@ -108,7 +108,7 @@ def _at(text: str, start: int, end: int) -> Span | None:
         if match:
             kind = _PREFIXED[(match.lastindex or 1) - 1][0]
             if kind not in _UNSURE or is_random(match[0][_UNSURE[kind] :]):
-                return Span(start, match.end(), kind)
+                return Span(start, max(end, match.end()), kind)
     return _after(text, start, end) if before and before in "./: " else None
 
 
