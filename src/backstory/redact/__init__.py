@@ -144,6 +144,10 @@ def _low(text: str, start: int) -> int:
     if start <= 0:
         return 0
     low = _line(text, start)
+    # Full lines of a key have no blank, and its first line ends in dashes; most lines are told from that.
+    before = text[max(low - 25, 0) : max(low - 1, 0)]
+    if " " in before and not before.endswith("-----"):
+        return low
     if _key_line.match(text, low) or (low and _key_line.match(text, _line(text, low - 1))):
         begin = text.rfind(_KEY, max(low - PEM, 0), start)
         if begin >= 0:
@@ -157,7 +161,8 @@ def _high(text: str, stop: int) -> int:
         return len(text)
     high = text.find("\n", stop, stop + MARGIN)
     high = high if high >= 0 else min(stop + MARGIN, len(text))
-    if _key_line.match(text, _line(text, stop)) or text.find("-----END ", high, high + 20) >= 0:
+    full = " " not in text[max(high - 24, 0) : high] and _key_line.match(text, _line(text, stop))
+    if full or text.find("-----END ", high, high + 20) >= 0:
         end = text.find(_KEY, high, high + PEM)
         return high if end < 0 else end + len(_KEY)
     return high
