@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from .words import NEEDLES, RUN, Span
+from .words import NEEDLES, RUN, RUNS, Span
 
 __all__ = ["MARGIN", "Span", "cut", "is_clean", "kinds", "mask", "mask_value", "masked", "spans", "window"]
 
@@ -21,7 +21,6 @@ PEM = 16_384
 
 _PASSES = 8
 
-_RUNS = bytes(97 if (chr(n).isalnum() and n < 128) or n in b"_-" else 32 for n in range(256))
 _LONG = b"a" * RUN
 # Letters are folded so that three searches stand for six: `pass` and `pwd` are `paa`, `key` and `token` have `ken`,
 # `auth` and `secret` begin with `aecr`.
@@ -48,7 +47,7 @@ _key_line = re.compile(r"[ \t]{0,16}(?:\d{1,6} ?[|:>\t]? ?)?[ \t\"'+>]{0,8}[A-Za
 def is_clean(text: str) -> bool:
     """Whether nothing in a text can be a secret, by a few fixed strings alone; that settles most texts."""
     raw = text.encode("latin-1", "replace")
-    runs = raw.translate(_RUNS)
+    runs = raw.translate(RUNS)
     at = runs.find(_LONG)
     while at >= 0:
         end = runs.find(b" ", at)
@@ -192,35 +191,14 @@ def spans(text: str) -> list[Span]:
     """The secrets of a text, in order, none of them over another."""
     if is_clean(text):
         return []
-    # Their patterns take milliseconds to compile, and most programs never need them.
-    from . import assigned, formats, placed
+    # Its patterns take milliseconds to compile, and most programs never need them.
+    from .looking import find
 
-    # One byte a character, so that places in the bytes are places in the text.
-    raw = text.encode("latin-1", "replace")
-    found = formats.find(text, raw.translate(_RUNS))
-    low = raw.lower()
-    for needle, look in (*placed.LOOK, *assigned.LOOK):
-        if needle in low:
-            found += look(text, low)
-    return _apart(found) if found else found
+    return find(text)
 
 
 def kinds() -> tuple[str, ...]:
-    """Every kind that a mark can name; of two secrets that lie over one another the earlier kind is named."""
-    from . import assigned, formats, placed
+    """Every kind that a mark can name."""
+    from .looking import KINDS
 
-    return tuple(dict.fromkeys(("private-key", *formats.KINDS, *placed.KINDS, *assigned.KINDS)))
-
-
-def _apart(found: list[Span]) -> list[Span]:
-    """Sorted; where two lie over one another they become one, of the kind that was found first."""
-    rank = {kind: n for n, kind in enumerate(kinds())}
-    apart: list[Span] = []
-    for span in sorted(found):
-        if apart and span.start < apart[-1].end:
-            last = apart[-1]
-            kind = min(span.kind, last.kind, key=rank.__getitem__)
-            apart[-1] = Span(last.start, max(last.end, span.end), kind)
-        else:
-            apart.append(span)
-    return apart
+    return KINDS

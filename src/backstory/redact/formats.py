@@ -74,6 +74,7 @@ _BEHIND: tuple[tuple[str, str], ...] = (
 )
 _behind = re.compile("|".join(f"(?:{pattern})" for _, pattern in _BEHIND), re.ASCII)
 _BACK = 80
+_plausible = re.compile(r"/\w{1,24}/\Z|(?i:bearer) \Z", re.ASCII)
 _more = re.compile(r"[\w.~+/-]*=*", re.ASCII)
 
 KINDS: tuple[str, ...] = tuple(kind for kind, _ in (*_PREFIXED, *_BEHIND))
@@ -114,7 +115,11 @@ def _at(text: str, start: int, end: int) -> Span | None:
 
 def _after(text: str, start: int, end: int) -> Span | None:
     """The secret whose long run follows something that says what it is."""
-    for match in _behind.finditer(text, max(start - _BACK, 0), min(end, start + 40)):
+    least = max(start - _BACK, 0)
+    # Of most runs, which are names in a path or words, the last thing before them settles it.
+    if text[start - 1] in "/ " and not _plausible.search(text, least, start):
+        return None
+    for match in _behind.finditer(text, least, min(end, start + 40)):
         if match.end() == start:
             group = match.lastindex or 1
             kind = _BEHIND[group - 1][0]

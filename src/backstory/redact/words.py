@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 RUN = 20
 """Least length of a run of letters, digits, `_` and `-` that a secret has which is recognised by itself."""
+RUNS = bytes(97 if (chr(n).isalnum() and n < 128) or n in b"_-" else 32 for n in range(256))
+"""Translates what a run has to `a`, everything else to a blank."""
 NEEDLES = (b"pass", b"key", b"token", b"auth", b"secret", b"pwd")
 """In lower case: one of them stands before every other secret, if it is not in a URL or beside one."""
 

@@ -36,19 +36,28 @@ def texts(payload: Payload, error: StepError | None) -> tuple[str, str]:
     """The words of what went into a step and of what came out of it, secrets masked."""
     names: list[str] = []
     given, came = _pieces(payload, error, names)
-    looked_at = [
-        text if start == 0 and stop == len(text) else redact.window(text, start, stop)
-        for text, start, stop in (*given, *came)
-    ]
+    looked_at: list[str] = []
+    taken = _taken(given, looked_at), _taken(came, looked_at)
     # A list of names and values may name a secret in a value; that is looked at in any case.
     looked_at += [f"{name}=" for name in names]
-    if "value" not in names and redact.is_clean("\n".join(looked_at)):
-        taken = [" ".join([text[start:stop] for text, start, stop in side]) for side in (given, came)]
-    else:
+    if "value" in names or not redact.is_clean("\n".join(looked_at)):
         if names:
             given, came = _pieces(masked(payload), error, [])
-        taken = [" ".join([redact.cut(*piece) for piece in side]) for side in (given, came)]
+        taken = " ".join([redact.cut(*piece) for piece in given]), " ".join([redact.cut(*p) for p in came])
     return prepared(taken[0]), prepared(taken[1])
+
+
+def _taken(pieces: list[Piece], looked_at: list[str]) -> str:
+    """What of a step is searchable if it has no secret; `looked_at` takes what has to be free of secrets for that."""
+    parts = []
+    for text, start, stop in pieces:
+        if start == 0 and stop == len(text):
+            parts.append(text)
+            looked_at.append(text)
+        else:
+            parts.append(text[start:stop])
+            looked_at.append(redact.window(text, start, stop))
+    return parts[0] if len(parts) == 1 else " ".join(parts)
 
 
 def _pieces(payload: Payload, error: StepError | None, names: list[str]) -> tuple[list[Piece], list[Piece]]:
