@@ -37,7 +37,7 @@ _before_value = re.compile(
     rb"(?:\?? {0,2}: {0,2}str|[ \t]{0,8}(?:[:=>-]|is\b|\\{0,3}[\"'`])|,[ \t]{0,4}\\{0,3}[\"'`])"
 )
 _blank_after = re.compile(rb"[a-z0-9_.-]{0,24}[ \t]")
-_before_blank = re.compile(rb"-[a-z0-9_.-]{0,40}\Z|login |require\Z|master\Z|ssh\Z")
+_before_blank = re.compile(rb"-[a-z0-9_.-]{0,40}\Z|login |require\Z|aws_\Z|ssh\Z")
 _blank = re.compile(r"[^\w!#$%&*+./:=?@^|~-]", re.ASCII)
 _KEY = "PRIVATE KEY-----"
 _key_line = re.compile(r"[ \t]{0,16}(?:\d{1,6} ?[|:>\t]? ?)?[ \t\"'+>]{0,8}[A-Za-z0-9+/]{40}")

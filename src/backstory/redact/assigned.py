@@ -22,7 +22,7 @@ _REST = (
     + rb"(?P<sep>[ \t]{0,8}(?:=>|:=|={1,3}|:)[ \t]{0,8}|[ \t]{1,3}is[: \t][ \t]{0,3}|,[ \t]{0,4}(?=\\{0,3}[\"'`])"
     + rb"|>|[ \t]{1,4}(?=\S))"
 )
-_PASS = re.compile(rb"pass(?P<more>(?:word|wd|phrase|code)s?)?" + _REST)
+_PASS = re.compile(rb"pass(?P<more>(?:word|wort|wd|phrase|code)s?)?" + _REST)
 _PWD = re.compile(rb"pwd" + _REST)
 _SECRET = re.compile(
     rb"secret(?:s(?=[\"'\\ :=]))?(?P<more>[ _.-]?(?:access[_.-]?key|key[_.-]?base|key|token))?" + _REST
@@ -116,7 +116,7 @@ class _Value:
 
     @property
     def _is_config(self) -> bool:
-        if self.name == "requirepass":
+        if self.name in ("requirepass", "aws_secret_access_key"):
             return True
         return _netrc.search(self.text, max(self.name_at - 80, 0), self.name_at) is not None
 
@@ -162,7 +162,11 @@ def _of_password(value: _Value) -> str | None:
         return None
     if short and (value.value.isdigit() or (not value.left and value.sep != b"=")):
         return None
-    if is_password(value.value, value.quoted) or (value.is_env and is_word(value.value)):
+    if value.sep.startswith(b"is") and not any(map(str.isdigit, value.value)):
+        return None
+    # Where only a value can stand, it may be several words.
+    shown = value.value.replace(" ", "") if value.is_env else value.value
+    if is_password(shown, value.quoted) or (value.is_env and is_word(value.value)):
         return "password"
     return None
 

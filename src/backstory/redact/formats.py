@@ -17,7 +17,7 @@ _PREFIXED: tuple[tuple[str, str], ...] = (
     ("slack-token", r"xox[a-z]-(?=[\w-]*\d)[\w-]{12,}|xapp-\d-[\w-]{20,}"),
     ("anthropic-key", r"sk-ant-[\w-]{16,}"),
     ("openrouter-key", r"sk-or-[\w-]{20,}"),
-    ("openai-key", r"sk-[A-Za-z0-9_-]{20,}"),
+    ("openai-key", r"sk-(?!ssh-|ecdsa-)[A-Za-z0-9_-]{20,}"),
     ("google-key", rf"AIza[\w-]{{35}}{_end}"),
     ("google-secret", r"GOCSPX-[\w-]{20,}"),
     ("stripe-key", r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"),

@@ -16,7 +16,7 @@ _placeholder = re.compile(
 )
 _kept = re.compile(r"[^\w]*$")
 _code = re.compile(
-    r".*[()\[\]{}<>`|]|\$|%[A-Za-z_(]|[&@!#*](?=\w+)|.*(?:::|->|=>|={3}|!=|\$\{|\$\()|.*\w=\w+;"
+    r".*[()\[\]{}<>`|]|\$|%[A-Za-z_(]|[&@!#*](?=[\w$]+)|.*(?:::|->|=>|={3}|!=|\$\{|\$\()|.*\w=\w+;"
 )
 _template = re.compile(
     r"\A(?:[$<{\[]|%[(s]|\s*[+,]\s*\w)|\$\{|\{\{|\{\w*\}|<[\w -]+>|\w\(|\)[;{.,]|\[masked:"
@@ -28,7 +28,7 @@ _path = re.compile(
 _dotted = re.compile(r"[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$")
 _words = re.compile(r"[A-Za-z]+(?:[\s_./:-]+[A-Za-z]+)*[.:!?]?$")
 _known = re.compile(
-    r"(?i)(?:sha-?(?:1|2|3|224|256|384|512)|md[45]|utf-?(?:8|16|32)|base-?(?:32|64|58)|oauth-?[12](?:\.\d)?|http[/-]?[12](?:\.\d)?"
+    r"(?i)(?:(?:scram-)?sha-?(?:1|2|3|224|256|384|512)|md[45]|utf-?(?:8|16|32)|base-?(?:32|64|58)|oauth-?[12](?:\.\d)?|http[/-]?[12](?:\.\d)?"
     r"|aes-?\d+.*|rsa-?\d+|ed25519|x509|pbkdf2|argon2\w*|hs(?:256|512)|rs(?:256|512)|es(?:256|512)|p@?ssw0rd_?\w*\.\w+"
     r"|v?\d+(?:\.\d+)+|(?:str|int|uint|float|char|varchar|arg|param|value|field|pass|passwd|password|pwd|token|secret|key|user|text|line|string|test)[_-]?\d{1,2}|\w+\d?[_-](?:id|name|key|url|file|path))$"
 )
@@ -46,7 +46,9 @@ def is_random(value: str) -> bool:
         return False
     mean = sum(map(len, pieces)) / len(pieces)
     numbers = len(_digits.findall(value))
-    if numbers >= 2 and ((len(value) >= 16 and _hex.match(value)) or _cluster.search(value)):
+    if numbers and len(value) >= 16 and _hex.match(value) and len(pieces) > 1:
+        return True
+    if numbers >= 2 and _cluster.search(value):
         return True
     if numbers >= 2:
         return mean <= 3.2 and any(piece.isalpha() for piece in pieces)
@@ -84,6 +86,7 @@ def is_word(value: str) -> bool:
         5 <= len(value) <= 64
         and value.isalpha()
         and value.isascii()
+        and not value.istitle()
         and not _type.match(value)
         and _is_free(value)
     )
