@@ -28,10 +28,12 @@ _path = re.compile(
 _dotted = re.compile(r"[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$")
 _words = re.compile(r"[A-Za-z]+(?:[\s_./:-]+[A-Za-z]+)*[.:!?]?$")
 _known = re.compile(
-    r"(?i)(?:(?:scram-)?sha-?(?:1|2|3|224|256|384|512)|md[45]|utf-?(?:8|16|32)|base-?(?:32|64|58)|oauth-?[12](?:\.\d)?|http[/-]?[12](?:\.\d)?"
-    r"|aes-?\d+.*|rsa-?\d+|ed25519|x509|pbkdf2|argon2\w*|hs(?:256|512)|rs(?:256|512)|es(?:256|512)|p@?ssw0rd_?\w*\.\w+"
-    r"|v?\d+(?:\.\d+)+|(?:str|int|uint|float|char|varchar|arg|param|value|field|pass|passwd|password|pwd|token|secret|key|user|text|line|string|test)[_-]?\d{1,2}|\w+\d?[_-](?:id|name|key|url|file|path))$"
+    r"(?i)(?:(?:scram-)?sha-?(?:1|2|3|224|256|384|512)|md[45]|[hre]s(?:256|512)|aes-?\d+.*|rsa-?\d+|ed25519|x509"
+    r"|pbkdf2|argon2\w*|utf-?(?:8|16|32)|base-?(?:32|64|58)|oauth-?[12](?:\.\d)?|http[/-]?[12](?:\.\d)?|v?\d+(?:\.\d+)+"
+    r"|(?:str|int|uint|float|char|varchar|arg|param|value|field|user|text|line|string|test)[_-]?\d{1,2}"
+    r"|(?:pass|passwd|password|pwd|token|secret|key)[_-]?\d{1,2}|\w+\d?[_-](?:id|name|key|url|file|path))$"
 )
+"""Algorithms, versions, numbered names, and names of other things."""
 _uuid = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _cluster = re.compile(r"(?i)[bcdfghjklmnpqrstvwxz]{6}")
 _hex = re.compile(r"(?:0x)?[0-9a-fA-F]+$")
