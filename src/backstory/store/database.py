@@ -14,7 +14,7 @@ from ..schema.record import IDLE_GAP
 from . import counting
 
 FILE = "archive.db"
-PREP = 1
+PREP = 2
 """Version of the words that `indexing.texts` gives; an archive of another version is indexed anew."""
 BUSY_MS = 30_000
 
