@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import stat
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -330,3 +331,15 @@ def test_unseen_steps_are_new_until_they_were_shown(archive: Archive, sessions: 
     assert archive.listed(session_id).unseen == 22
     archive.mark_seen(session_id)
     assert archive.listed(session_id).unseen == 0
+
+
+def test_a_new_archive_waits_for_the_process_that_is_making_it(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    release = threading.Timer(0.3, other.rollback)
+    release.start()
+    with Archive(path) as archive:
+        assert archive.count() == 0
+    release.join()
+    other.close()
