@@ -48,7 +48,11 @@ class Due(Struct):
 
 
 class Watcher:
-    """Keeps the archive current while it runs. All times are seconds of `clock`, a monotonic clock."""
+    """Keeps the archive current while it runs. All times are seconds of `clock`, a monotonic clock.
+
+    `read` is told what each reading brought; `settled` is called after it with the id of a session that was read
+    whole in a pause, and not because it had changed for so long.
+    """
 
     def __init__(
         self,
@@ -59,6 +63,7 @@ class Watcher:
         sessions_dirs: Sequence[Path] = (),
         log: Log = lambda line: None,
         read: Callable[[SyncReport], None] = lambda report: None,
+        settled: Callable[[str], None] = lambda session_id: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.connection = connection
@@ -67,6 +72,7 @@ class Watcher:
         self.sessions_dirs = sessions_dirs
         self.log = log
         self.read = read
+        self.settled = settled
         self.clock = clock
         self.stop = threading.Event()
         self.due: dict[Key, Due] = {}
@@ -192,10 +198,10 @@ class Watcher:
             if now - entry.last >= PAUSE or now - entry.first >= LONGEST
         ]
         for key in ready:
-            del self.due[key]
-            self._read(key)
+            paused = now - self.due.pop(key).last >= PAUSE
+            self._read(key, paused=paused)
 
-    def _read(self, key: Key) -> None:
+    def _read(self, key: Key, *, paused: bool) -> None:
         source = self.sources[key[0]]
         ref = source.refresh(self.refs[key])
         if ref is None:
@@ -210,6 +216,8 @@ class Watcher:
             return
         self._report(key, report)
         self.read(report)
+        if paused and report.read and not report.torn:
+            self.settled(key[1])
 
     def _report(self, key: Key, report: SyncReport) -> None:
         for torn in report.torn:

@@ -22,11 +22,13 @@ TEXT = 11
 def draw_removal(
     view: View, what: Forgettable, listed: Listed, copies: Sequence[Listed], *, with_copies: bool
 ) -> Iterator[Line]:
-    """What goes, and what stays: steps, calls, copies in other sessions."""
+    """What goes, and what stays: steps, calls, what the memory has of it, copies in other sessions."""
     yield _session(view, listed)
     prompts, steps = counted(listed.session.totals.turns, "prompt"), counted(what.steps, "step")
     calls = counted(what.calls, "call")
     yield spans(f"  removes  {prompts}, {steps}, {calls} and their spend")
+    if what.exchanges:
+        yield spans(" " * TEXT + f"and {counted(what.exchanges, 'exchange')} of the memory")
     if copies:
         verb = "removes" if with_copies else "keeps  "
         where = f"copies of this conversation in {counted(len(copies), 'session')}"

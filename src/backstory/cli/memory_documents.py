@@ -33,7 +33,7 @@ def _kept_json(one: Outcome) -> dict[str, Any]:
     return {
         "source": one.source,
         "session_id": one.session_id,
-        "project": mask(one.project) if one.project is not None else None,
+        "project": one.project,
         "title": one.title,
         "exchanges": one.exchanges,
         "why": one.why,

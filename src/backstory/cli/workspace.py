@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..memory.folders import absolute, is_absolute
+from ..memory.folders import is_absolute
 from ..memory.workspaces import DEFAULT, Owner, Workspace
 from ..redact import mask
 from ..schema.words import tilde
@@ -135,7 +136,7 @@ def _list(app: App, found: Sequence[Workspace], json_: bool) -> None:
 
 def _show(app: App, memory: Memory, name: str | None, json_: bool) -> None:
     """One workspace: the one that is named, else the one that owns the folder at hand."""
-    folder = os.getcwd()
+    folder = str(Path.cwd())
     owner = memory.claim_on(folder)
     wanted = name or (owner.workspace if owner else DEFAULT)
     memory.counts(wanted)  # refuses a name that is not there
@@ -173,4 +174,4 @@ def _change(app: App, memory: Memory, what: str, name: str, workspace: str, json
 
 def _folder(name: str) -> str:
     """A folder as it was named; a relative one is one of the folder at hand."""
-    return name if is_absolute(name) else os.path.normpath(absolute(name, os.getcwd()) or name)
+    return name if is_absolute(name) else os.path.abspath(name)  # noqa: PTH100, links stay as they were named

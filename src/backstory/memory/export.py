@@ -48,7 +48,9 @@ def parts(connection: sqlite3.Connection) -> Iterator[Part]:
 
 def _workspaces(connection: sqlite3.Connection) -> Iterator[Part]:
     for row in _rows(connection, "SELECT n, name, created_at FROM workspace ORDER BY n"):
-        claims = connection.execute("SELECT path FROM claim WHERE workspace = ? ORDER BY key", (row.pop("n"),))
+        claims = connection.execute(
+            "SELECT path FROM claim WHERE workspace = ? ORDER BY key", (row.pop("n"),)
+        )
         yield Part("workspace", {**row, "claims": [path for (path,) in claims]})
 
 

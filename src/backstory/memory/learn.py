@@ -31,7 +31,7 @@ Reason = Literal["no_evidence", "imported", "empty", "forgotten"]
 class Outcome(Struct, frozen=True):
     """What learning made of one session: `reason` is set where it was refused, `exchanges` counts what is kept.
 
-    `why` says in words what decided. The title is masked.
+    `why` says in words what decided. Title and project are masked.
     """
 
     source: str
@@ -257,7 +257,8 @@ class _Run:
             self._leave(row, None)
             self.refuse(_outcome(row, 0, words, reason))
             return
-        project, folder = self._project(row, facts)
+        name, folder = self._project(row, facts)
+        project = mask(name) if name else None
         rows = keep.rows(self.connection, kept, self.report.masked)
         if self.write:
             changed = self._write(
@@ -304,5 +305,5 @@ class _Run:
 
 
 def _outcome(row: _Row, count: int, why: str, reason: str | None = None) -> Outcome:
-    title = mask(row.title) if row.title else None
-    return Outcome(source_key(row.id), row.id, title, row.project, count, reason, why)
+    title, project = (mask(text) if text else None for text in (row.title, row.project))
+    return Outcome(source_key(row.id), row.id, title, project, count, reason, why)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..errors import InputError
 from . import change, export, opening, workspaces
 from .change import Author, Item
-from .folders import Place
+from .folders import Place, with_parents
 from .learn import Learned, Progress, behind, by_owner, learn
 from .opening import Opened
 from .rank import Scope
@@ -153,6 +153,19 @@ class Memory:
     def counts(self, workspace: str = DEFAULT) -> tuple[int, int]:
         """How many conversations and facts a workspace holds."""
         return counts(self.connection, workspaces.number(self.connection, workspace))
+
+    def project_at(self, folder: str, workspace: str = DEFAULT) -> str | None:
+        """The project of a folder, or of the nearest one above it, that a workspace knows; null where it knows none."""
+        number = workspaces.number(self.connection, workspace)
+        for known in with_parents(Place(folder).folder):
+            found = self.connection.execute(
+                "SELECT project FROM conversation WHERE workspace = ? AND folder = ? AND project IS NOT NULL"
+                " ORDER BY learned_at DESC, n DESC LIMIT 1",
+                (number, known),
+            ).fetchone()
+            if found is not None:
+                return str(found[0])
+        return None
 
     # Changing
 
