@@ -29,7 +29,8 @@ class Config(Struct, frozen=True):
 
     `idle_minutes`: silence before a prompt that makes it the start of a new sitting. `prices`: by model, before any
     other price. `aliases`: from a name to the model that it stands for. `covered`: routes, `route/model` or models
-    that cost nothing a call. `learn` is `auto` where capturing keeps the memory current, `demand` where `learn` alone does.
+    that cost nothing a call. `learn`: `auto` where capturing keeps the memory current, else
+    `demand`.
     """
 
     idle_minutes: int = 30

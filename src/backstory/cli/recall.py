@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +30,7 @@ _names_error = re.compile(
     r"error|exception|expected|cannot|can't|fatal|denied|refused|not found|undefined|\bE[A-Z]{4,}",
     re.IGNORECASE,
 )
+_BLANK = re.compile(r"\s")
 LEXICAL = "Lexical search, no model was called."
 
 
@@ -154,8 +156,8 @@ def _safe(view: View, snippet: Snippet) -> tuple[str, list[tuple[int, int]]]:
     marks: list[tuple[int, int]] = []
     edges = [0, *(edge for span in snippet.spans for edge in span), len(snippet.text)]
     length = 0
-    for place, (start, end) in enumerate(zip(edges, edges[1:], strict=False)):
-        piece = view.glyphs.safe(" ".join(snippet.text[start:end].replace("\n", " ").split(" ")))
+    for place, (start, end) in enumerate(pairwise(edges)):
+        piece = view.glyphs.safe(_BLANK.sub(" ", snippet.text[start:end]))
         if place % 2:
             marks.append((length, length + len(piece)))
         parts.append(piece)

@@ -48,7 +48,7 @@ def _windows(plain: str) -> str:
     server, _, rest = plain[2:].partition("/")
     if server.casefold() in ("wsl.localhost", "wsl$"):
         distribution, _, inside = rest.partition("/")
-        return key("/" + inside, distribution)
+        return key("/" + inside.lstrip("/"), distribution)
     return "//" + posixpath.normpath(f"{server}/{rest}").casefold()
 
 

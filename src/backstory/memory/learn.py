@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
@@ -78,9 +79,10 @@ _SESSIONS = (
     "SELECT session.n, source, id, root, session.generation, session.title,"
     " coalesce(conversation.project, session.project), conversation.n, conversation.generation, conversation.prep,"
     " (SELECT count(*) FROM exchange WHERE exchange.conversation = conversation.n)"
-    " FROM session LEFT JOIN conversation ON conversation.session = session.n AND conversation.workspace = ?"
-    " ORDER BY started_at, id"
+    " FROM session LEFT JOIN conversation ON conversation.session = session.n AND conversation.workspace = ?1"
 )
+_ONLY = " WHERE session.id IN (SELECT value FROM json_each(?2))"
+_ORDER = " ORDER BY started_at, id"
 
 Progress = Callable[[int, int], None]
 
@@ -101,8 +103,9 @@ def learn(
     """
     number = workspaces.number(connection, workspace)
     run = _Run(connection, workspace, number, now, write)
-    rows = (_Row(*values) for values in connection.execute(_SESSIONS, (number,)))
-    found = [row for row in rows if only is None or row.id in only]
+    which = (number,) if only is None else (number, json.dumps(list(only)))
+    rows = connection.execute(f"{_SESSIONS}{_ONLY if only is not None else ''}{_ORDER}", which)
+    found = [_Row(*values) for values in rows]
     for place, row in enumerate(found):
         if progress is not None:
             progress(place, len(found))
