@@ -10,7 +10,7 @@ import pytest
 import recordings
 from growth import GrowingSession, growing_states
 from memories import learn_recording, learn_session, of_recording, of_sessions, outcomes, reasons, said
-from sessions import ID, START, Session, archive, item, iso, text, tool_result, wrapped
+from sessions import ID, START, Session, archive, iso, item, text, tool_result, wrapped
 from test_reader_runtime import RUNTIME
 
 from backstory.errors import InputError

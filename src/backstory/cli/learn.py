@@ -29,7 +29,7 @@ COLUMNS = (
     Column("ID"),
     Column("PROJECT", leaves=2),
     Column("TITLE", stretch=True),
-    Column("PROMPTS", right=True, leaves=1),
+    Column("EXCHANGES", right=True, leaves=1),
     Column("WHY"),
 )
 LEAST_TITLE = 16

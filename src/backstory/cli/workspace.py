@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     Column("WORKSPACE"),
     Column("CONVERSATIONS", right=True),
-    Column("PROMPTS", right=True, leaves=1),
+    Column("EXCHANGES", right=True, leaves=1),
     Column("FACTS", right=True, leaves=2),
     Column("CLAIMS"),
 )
@@ -49,7 +49,7 @@ def draw_workspace(view: View, one: Workspace, folder: str, owner: Owner | None)
     """What a workspace claims and holds, and who owns the folder at hand."""
     yield spans((f"workspace {view.glyphs.one_line(one.name)}", "title"))
     held = (
-        f"{counted(one.conversations, 'conversation')}, {counted(one.exchanges, 'prompt')},"
+        f"{counted(one.conversations, 'conversation')}, {counted(one.exchanges, 'exchange')},"
         f" {counted(one.facts, 'fact')}"
     )
     yield spans(("holds   ", "label"), held)
