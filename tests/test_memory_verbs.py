@@ -157,7 +157,10 @@ def test_a_relative_folder_is_claimed_as_one_of_the_folder_at_hand(
         "workspace": "work",
         "before": None,
     }
-    assert f"{tmp_path / 'api'} belongs to work." in backstory("workspace", "claim", "api", "--workspace", "work").out
+    assert (
+        f"{tmp_path / 'api'} belongs to work."
+        in backstory("workspace", "claim", "api", "--workspace", "work").out
+    )
     done = backstory("workspace", "release", "./api", "--json")
     assert done.json == {"released": str(tmp_path / "api"), "workspace": "work"}
 
@@ -217,8 +220,11 @@ def test_recall_shows_question_answer_failure_and_what_fixed_it(learned: Run) ->
     assert re.fullmatch(r"\d of 20 conversations, best first   workspace default", blocks[0])
     (block,) = (block for block in blocks if "k3v9q, prompt 2" in block)
     head, *lines = block.splitlines()
-    assert re.fullmatch(r"\d  api-gateway, 30 Nov \d\d:\d\d +k3v9q, prompt 2   \$0\.17|"
-                        r"\d  api-gateway, today \d\d:\d\d +k3v9q, prompt 2   \$0\.17", head)
+    assert re.fullmatch(
+        r"\d  api-gateway, 30 Nov \d\d:\d\d +k3v9q, prompt 2   \$0\.17|"
+        r"\d  api-gateway, today \d\d:\d\d +k3v9q, prompt 2   \$0\.17",
+        head,
+    )
     assert "   asked     Go ahead. Keep the public API of the limiter." in lines
     assert any(line.startswith("   answered  Requests pass when Redis is away") for line in lines)
     assert any(line.startswith("   failed    npm test -- limiter: ") for line in lines)
@@ -253,7 +259,17 @@ def test_recall_json_is_the_documented_shape_with_whole_texts(learned: Run, tmp_
     found = learned("recall", QUERY, "--json").json
     assert found["query"] == QUERY
     for one in found["results"]:
-        assert {"source", "session_id", "position", "project", "at", "asked", "answered", "score", "cost"} <= set(one)
+        assert {
+            "source",
+            "session_id",
+            "position",
+            "project",
+            "at",
+            "asked",
+            "answered",
+            "score",
+            "cost",
+        } <= set(one)
         assert one["source"] == f"conversation/{one['session_id']}"
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", one["at"])
     scores = [one["score"] for one in found["results"]]
@@ -324,13 +340,13 @@ def test_facts_are_recalled_as_facts(learned: Run) -> None:
     assert (one["kind"], one["source"], one["session_id"], one["cost"]) == ("fact", "fact/1", None, None)
 
 
-PASSAGE = Passage(
-    "exchange", "e1", f"conversation/{ID}", NOW, "demo", "How?", "So.", ID, "abcde", "Title", 1
-)
+PASSAGE = Passage("exchange", "e1", f"conversation/{ID}", NOW, "demo", "How?", "So.", ID, "abcde", "Title", 1)
 
 
 def drawn(found: Recall, view: View = View(now=NOW)) -> list[str]:
-    return [plain(line) for line in draw_recalled(view, found, grouped(found.results), {}, "workspace default")]
+    return [
+        plain(line) for line in draw_recalled(view, found, grouped(found.results), {}, "workspace default")
+    ]
 
 
 def test_a_repaired_word_is_told() -> None:
@@ -340,7 +356,17 @@ def test_a_repaired_word_is_told() -> None:
 
 def test_what_was_said_cannot_act_on_the_terminal() -> None:
     evil = Passage(
-        "exchange", "e1", "conversation/x", NOW, "de\x1b[31mmo", "a\x1b]0;owned\x07b", "\u202eevil", "x", "x", "t", 1
+        "exchange",
+        "e1",
+        "conversation/x",
+        NOW,
+        "de\x1b[31mmo",
+        "a\x1b]0;owned\x07b",
+        "\u202eevil",
+        "x",
+        "x",
+        "t",
+        1,
     )
     lines = "\n".join(drawn(Recall("owned", "default", 1, 0, (evil,), ("owned", "evil"))))
     assert "\x1b" not in lines
@@ -350,7 +376,9 @@ def test_what_was_said_cannot_act_on_the_terminal() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 def test_recall_fits_the_terminal(width: int, tmp_path: Path, cline: Path) -> None:
-    with Archive(tmp_path / "a.db", env={"CLINE_DIR": str(cline), "HOME": str(tmp_path)}, now=lambda: NOW) as opened:
+    with Archive(
+        tmp_path / "a.db", env={"CLINE_DIR": str(cline), "HOME": str(tmp_path)}, now=lambda: NOW
+    ) as opened:
         opened.sync()
         opened.memory.learn()
         for query in (QUERY, "表头", "npm test", "sortable"):
@@ -389,7 +417,10 @@ def test_memory_lists_one_project_or_facts_alone(learned: Run) -> None:
     facts = learned("memory", "--facts", "--json").json["items"]
     assert [one["answered"] for one in facts] == ["One."]
     done = learned("memory", "--facts", "--project", "nowhere")
-    assert (done.code, done.out) == (0, "No facts of project nowhere in the memory of the workspace default.\n")
+    assert (done.code, done.out) == (
+        0,
+        "No facts of project nowhere in the memory of the workspace default.\n",
+    )
 
 
 def test_facts_are_added_to_a_workspace_of_their_own(backstory: Run) -> None:
@@ -420,11 +451,15 @@ def test_what_an_item_does_not_have_cannot_be_edited(learned: Run) -> None:
     assert "e1 is an exchange" in learned("memory", "edit", "e1", "--text", "x").err
 
 
-def test_without_a_text_the_editor_is_asked(learned: Run, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_text_the_editor_is_asked(
+    learned: Run, answers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     learned("memory", "add", "A fact.")
     done = learned("memory", "edit", "f1")
     assert done.code == 1
-    assert done.err == "backstory: nobody is here to edit it. Nothing was changed; --text says the new text.\n"
+    assert (
+        done.err == "backstory: nobody is here to edit it. Nothing was changed; --text says the new text.\n"
+    )
     answers("")
     monkeypatch.setenv("VISUAL", "sed -i s/fact/truth/")
     assert learned("memory", "edit", "f1", "--json").json["answered"] == "A truth."
@@ -498,7 +533,9 @@ def test_the_record_stays_when_the_memory_forgets(learned: Run) -> None:
 def test_forgetting_the_record_takes_the_memory_along_and_says_so(learned: Run) -> None:
     done = learned("forget", "k3v9q", "--yes")
     assert "and 4 exchanges of the memory\n" in done.out
-    assert "k3v9q" not in {one["short_id"] for one in learned("memory", "--limit", "99", "--json").json["items"]}
+    assert "k3v9q" not in {
+        one["short_id"] for one in learned("memory", "--limit", "99", "--json").json["items"]
+    }
     backstory_without = learned("forget", "2js90")
     assert "and 1 exchange of the memory\n" in backstory_without.out
 
@@ -569,7 +606,11 @@ MISTAKES = [
     (("memory", "forget", "--session", "nope1", "--yes"), 1, 'There is no session "nope1" in the archive.'),
     (("memory", "export", "x"), 2, 'memory export takes no "x".'),
     (("memory", "--query", "x"), 2, "--query goes with memory forget, not with list."),
-    (("memory", "export", "--project", "x"), 2, "--project goes with memory list and add and forget, not with export."),
+    (
+        ("memory", "export", "--project", "x"),
+        2,
+        "--project goes with memory list and add and forget, not with export.",
+    ),
 ]
 
 
@@ -593,7 +634,9 @@ def auto(home: Path, value: str) -> None:
 
 def test_capture_learns_by_itself_where_the_settings_say_so(backstory: Run, tmp_path: Path) -> None:
     auto(tmp_path / "home", '"auto"')
-    assert backstory("capture", "--once").out.splitlines()[-1] == "20 conversations learned   workspace default"
+    assert (
+        backstory("capture", "--once").out.splitlines()[-1] == "20 conversations learned   workspace default"
+    )
     assert "learned" not in backstory("capture", "--once").out
     assert backstory("learn").out.startswith("0 conversations learned, 20 known")
 
@@ -614,7 +657,9 @@ def test_capture_does_not_learn_unless_told_to(backstory: Run, tmp_path: Path, v
 
 
 @pytest.mark.parametrize("value", ['"always"', "true", "1", '""', '["auto"]'])
-def test_another_value_is_refused_with_those_that_are_known(backstory: Run, tmp_path: Path, value: str) -> None:
+def test_another_value_is_refused_with_those_that_are_known(
+    backstory: Run, tmp_path: Path, value: str
+) -> None:
     auto(tmp_path / "home", value)
     done = backstory("sessions")
     assert (done.code, done.out) == (1, "")
@@ -622,7 +667,14 @@ def test_another_value_is_refused_with_those_that_are_known(backstory: Run, tmp_
 
 
 def test_documents_are_json_and_nothing_else(learned: Run) -> None:
-    for args in (("learn",), ("workspace",), ("workspace", "show"), ("recall", "redis"), ("memory",), ("memory", "export")):
+    for args in (
+        ("learn",),
+        ("workspace",),
+        ("workspace", "show"),
+        ("recall", "redis"),
+        ("memory",),
+        ("memory", "export"),
+    ):
         done = learned(*args, "--json")
         assert (done.code, done.err) == (0, "")
         json.loads(done.out)

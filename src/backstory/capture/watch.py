@@ -50,8 +50,8 @@ class Due(Struct):
 class Watcher:
     """Keeps the archive current while it runs. All times are seconds of `clock`, a monotonic clock.
 
-    `read` is told what each reading brought; `settled` is called after it with the id of a session that was read
-    whole in a pause, and not because it had changed for so long.
+    `read` is told what each reading brought; `settled` is told the id of a session that was read whole and has not
+    changed for a pause.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class Watcher:
         self.clock = clock
         self.stop = threading.Event()
         self.due: dict[Key, Due] = {}
+        self._unsettled: dict[Key, float] = {}
         self.refs: dict[Key, SessionRef] = {}
         self._next_poll = 0.0
         self._next_sweep = 0.0
@@ -198,14 +199,20 @@ class Watcher:
             if now - entry.last >= PAUSE or now - entry.first >= LONGEST
         ]
         for key in ready:
-            paused = now - self.due.pop(key).last >= PAUSE
-            self._read(key, paused=paused)
+            last = self.due.pop(key).last
+            if self._read(key):
+                self._unsettled[key] = last
+        for key, last in list(self._unsettled.items()):
+            if key not in self.due and now - last >= PAUSE:
+                del self._unsettled[key]
+                self.settled(key[1])
 
-    def _read(self, key: Key, *, paused: bool) -> None:
+    def _read(self, key: Key) -> bool:
+        """Read a session; says whether it was read whole."""
         source = self.sources[key[0]]
         ref = source.refresh(self.refs[key])
         if ref is None:
-            return
+            return False
         self.refs[key] = ref
         report = SyncReport(seen=1)
         try:
@@ -213,11 +220,10 @@ class Watcher:
         except ArchiveError as error:
             self.log(str(error))
             self.changed(key)
-            return
+            return False
         self._report(key, report)
         self.read(report)
-        if paused and report.read and not report.torn:
-            self.settled(key[1])
+        return bool(report.read) and not report.torn
 
     def _report(self, key: Key, report: SyncReport) -> None:
         for torn in report.torn:
