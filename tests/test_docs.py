@@ -39,6 +39,7 @@ from documents import DOCS, FORMAT, ROOT, Block, blocks, calls, each, tables
 
 from backstory import Archive, config, read_session
 from backstory.cli.main import VERBS, cli
+from backstory.memory.mended import Mended
 from backstory.schema import session, step
 from backstory.schema.document import record_json
 from backstory.store import indexing, results
@@ -195,6 +196,8 @@ STRUCTS: dict[str, Any] = {
 def shapes(home: Path) -> Mapping[str, set[str]]:
     """The fields of every document that `--json` prints, by the name of their table."""
     report = json.loads(backstory(home, "capture", "--once", "--json").stdout)
+    learned = json.loads(backstory(home, "learn", "--json").stdout)
+    recalled = json.loads(backstory(home, "recall", "hello", "--json").stdout)
     record = json.loads(backstory(home, "show", "2js90", "--json").stdout)
     listed = json.loads(backstory(home, "sessions", "--limit", "1", "--json").stdout)["sessions"][0]
     found = json.loads(backstory(home, "search", "does not exist", "--json").stdout)
@@ -215,6 +218,12 @@ def shapes(home: Path) -> Mapping[str, set[str]]:
         "findings": set(doctor),
         "finding": set(doctor["findings"][0]),
         "report": set(report),
+        "learned": set(learned),
+        "outcome": set(learned["learned"][0]),
+        "refusal": set(learned["refused"][0]),
+        "recalled": set(recalled),
+        "passage": set(recalled["results"][0]),
+        "failure": {*Mended.__struct_fields__, "after_ms"} - {"after"},
     }
 
 

@@ -1,4 +1,4 @@
-"""With `learn = "auto"` what was captured is learned: when a session pauses, that session alone, by its own workspace."""
+"""Learning by itself (`learn = "auto"`): when a session pauses, that session alone, by its own workspace."""
 
 from __future__ import annotations
 

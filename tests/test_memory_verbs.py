@@ -227,7 +227,9 @@ def test_recall_shows_question_answer_failure_and_what_fixed_it(learned: Run) ->
     )
     assert "   asked     Go ahead. Keep the public API of the limiter." in lines
     assert any(line.startswith("   answered  Requests pass when Redis is away") for line in lines)
-    assert any(line.startswith("   failed    npm test -- limiter: ") for line in lines)
+    assert any(
+        line.startswith("   failed    npm test -- limiter: AssertionError: expected log") for line in lines
+    )
     assert "   fixed by  src/limiter/log-once.ts +1" in lines
     assert all(len(line) <= 100 for line in done.out.splitlines())
 
@@ -343,7 +345,8 @@ def test_facts_are_recalled_as_facts(learned: Run) -> None:
 PASSAGE = Passage("exchange", "e1", f"conversation/{ID}", NOW, "demo", "How?", "So.", ID, "abcde", "Title", 1)
 
 
-def drawn(found: Recall, view: View = View(now=NOW)) -> list[str]:
+def drawn(found: Recall) -> list[str]:
+    view = View(now=NOW)
     return [
         plain(line) for line in draw_recalled(view, found, grouped(found.results), {}, "workspace default")
     ]

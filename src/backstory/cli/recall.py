@@ -27,8 +27,7 @@ DEFAULT_LIMIT = 5
 INDENT, LABEL = 3, 10
 ANSWER_LINES = 2
 _names_error = re.compile(
-    r"error|exception|expected|cannot|can't|fatal|denied|refused|not found|undefined|\bE[A-Z]{4,}",
-    re.IGNORECASE,
+    r"(?i:error|exception|expected|cannot|can't|fatal|denied|refused|not found|undefined)|\bE[A-Z]{4,}"
 )
 _BLANK = re.compile(r"\s")
 LEXICAL = "Lexical search, no model was called."
