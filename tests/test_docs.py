@@ -39,6 +39,7 @@ from documents import DOCS, FORMAT, ROOT, Block, blocks, calls, each, tables
 
 from backstory import Archive, config, read_session
 from backstory.cli.main import VERBS, cli
+from backstory.memory.memory import Memory
 from backstory.memory.mended import Mended
 from backstory.schema import session, step
 from backstory.schema.document import record_json
@@ -318,10 +319,17 @@ def test_archive_says_how_much_is_searchable() -> None:
     assert said == [*given, *came, indexing.READ_HEAD, indexing.READ_TAIL, indexing.HEAD]
 
 
-def test_api_names_every_method() -> None:
-    shown = dict(re.findall(r"`(\w+)\(([\w, ]*)\)`", (DOCS / "api.md").read_text("utf-8")))
-    methods = {name: own for name, own in vars(Archive).items() if inspect.isfunction(own) and name[0] != "_"}
-    known: dict[str, Callable[..., Any]] = {**methods, "Archive": Archive}
+@pytest.mark.parametrize(("part", "face"), [("Methods", Archive), ("The memory", Memory)], ids=str)
+def test_api_names_every_method(part: str, face: type) -> None:
+    _, _, text = (DOCS / "api.md").read_text("utf-8").partition(f"\n### {part}\n")
+    shown = dict(
+        re.findall(r"`(\w+)\(([\w, ]*)\)`", re.split(r"^##", text, maxsplit=1, flags=re.MULTILINE)[0])
+    )
+    known: dict[str, Callable[..., Any]] = {
+        name: own for name, own in vars(face).items() if inspect.isfunction(own) and name[0] != "_"
+    }
+    if face is Archive:
+        known["Archive"] = Archive
     for name, method in known.items():
         wanted = [param for param in inspect.signature(method).parameters if param != "self"]
         assert name in shown

@@ -31,6 +31,7 @@ MAY = {
         "capture",
         "ledger",
         "memory",
+        "redact",
         "archive",
         "demo",
     },

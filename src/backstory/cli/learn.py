@@ -10,10 +10,11 @@ import click
 
 from ..memory.learn import Learned, Outcome
 from ..store.derived import short_id
-from .line import Line, View, spans
+from .line import Line, View, spans, width
 from .options import App, json_option, pass_app, reading_options, workspace_option
 from .progress import Progress
 from .table import Column, header, layout, row
+from .text import cut
 from .words import counted, number
 
 REASONS = {
@@ -28,11 +29,12 @@ COLUMNS = (
     Column(""),
     Column("ID"),
     Column("PROJECT", leaves=2),
-    Column("TITLE", stretch=True),
+    Column("TITLE", leaves=3),
     Column("EXCHANGES", right=True, leaves=1),
-    Column("WHY"),
+    Column("WHY", stretch=True),
 )
-LEAST_TITLE = 16
+TITLE_CELLS = 30
+LEAST_WHY = 30
 
 
 def draw_learned(view: View, report: Learned) -> Iterator[Line]:
@@ -63,7 +65,8 @@ def draw_explained(view: View, report: Learned) -> Iterator[Line]:
     rows = [_cells(view, state, one) for state, group in states for one in group]
     if not rows:
         return
-    fit = layout(COLUMNS, rows, view.width, least=LEAST_TITLE)
+    longest = max(width(cells[-1]) for cells in rows)
+    fit = layout(COLUMNS, rows, view.width, least=min(longest, LEAST_WHY))
     yield header(fit)
     for cells in rows:
         yield row(fit, cells, view)
@@ -71,12 +74,13 @@ def draw_explained(view: View, report: Learned) -> Iterator[Line]:
 
 
 def _cells(view: View, state: str, one: Outcome) -> list[Line]:
+    title = view.glyphs.one_line(one.title or "") or NO_PROMPT
     role = "rejected" if state == "refused" else "label" if state == "known" else ""
     return [
         spans((state, role)),
         spans((view.glyphs.one_line(short_id(one.session_id)), "label")),
         spans(view.glyphs.one_line(one.project or "")),
-        spans(view.glyphs.one_line(one.title or "") or NO_PROMPT),
+        spans(cut(title, TITLE_CELLS, view.glyphs) if view.cut else title),
         spans(number(one.exchanges) if one.exchanges else ""),
         spans(view.glyphs.one_line(one.why)),
     ]

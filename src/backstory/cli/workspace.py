@@ -16,6 +16,7 @@ from ..schema.words import tilde
 from .line import Line, View, spans
 from .options import App, json_option, pass_app
 from .table import Column, header, layout, row
+from .text import wrap
 from .words import counted, number
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ def draw_workspace(view: View, one: Workspace, folder: str, owner: Owner | None)
         yield spans(("claims  " if at == 0 else " " * 8, "label"), _path(view, path))
     if not one.claims:
         yield spans(("claims  ", "label"), "no folder")
-    yield spans(("here    ", "label"), f"{_path(view, folder)} {_owned(view, owner)}")
+    words = f"{_path(view, folder)} {_owned(view, owner)}"
+    for at, line in enumerate(wrap(words, view.width - 8) if view.cut else [words]):
+        yield spans(("here    " if at == 0 else " " * 8, "label"), line)
 
 
 def _owned(view: View, owner: Owner | None) -> str:
