@@ -10,11 +10,11 @@ import click
 
 from ..memory.learn import Learned, Outcome
 from ..store.derived import short_id
-from .line import Line, View, spans, width
+from .line import Line, View, flow, spans, width
 from .options import App, json_option, pass_app, reading_options, workspace_option
 from .progress import Progress
 from .table import Column, header, layout, row
-from .text import cut
+from .text import cut, wrap
 from .words import counted, number
 
 REASONS = {
@@ -35,6 +35,8 @@ COLUMNS = (
 )
 TITLE_CELLS = 30
 LEAST_WHY = 30
+ENDLESS = 10_000
+LABEL = 9
 
 
 def draw_learned(view: View, report: Learned) -> Iterator[Line]:
@@ -42,13 +44,19 @@ def draw_learned(view: View, report: Learned) -> Iterator[Line]:
     words = counted(len(report.learned), "conversation")
     done = "learned" if report.written else "would be learned"
     counts = f"{words} {done}, {number(len(report.known))} known, {number(len(report.refused))} refused"
-    yield spans(counts, "   ", (f"workspace {view.glyphs.one_line(report.workspace)}", "label"))
+    place = spans((f"workspace {view.glyphs.one_line(report.workspace)}", "label"))
+    yield from flow(view, [spans(counts), place])
     if report.refused:
-        yield spans(("refused  ", "label"), ", ".join(_reasons(view, report.refused)))
+        yield from _labelled(view, "refused", ", ".join(_reasons(view, report.refused)))
     if report.masked:
         kinds = ", ".join(f"{number(count)} {kind}" for kind, count in sorted(report.masked.items()))
         count = counted(sum(report.masked.values()), "secret")
-        yield spans(("masked   ", "label"), f"{count}: {view.glyphs.one_line(kinds)}")
+        yield from _labelled(view, "masked", f"{count}: {view.glyphs.one_line(kinds)}")
+
+
+def _labelled(view: View, word: str, words: str) -> Iterator[Line]:
+    for at, line in enumerate(wrap(words, view.width - LABEL) if view.cut else [words]):
+        yield spans((word.ljust(LABEL) if at == 0 else " " * LABEL, "label"), line)
 
 
 def _reasons(view: View, refused: Sequence[Outcome]) -> Iterator[str]:
@@ -66,7 +74,8 @@ def draw_explained(view: View, report: Learned) -> Iterator[Line]:
     if not rows:
         return
     longest = max(width(cells[-1]) for cells in rows)
-    fit = layout(COLUMNS, rows, view.width, least=min(longest, LEAST_WHY))
+    # Where the output is no terminal, nothing is left out.
+    fit = layout(COLUMNS, rows, view.width if view.cut else ENDLESS, least=min(longest, LEAST_WHY))
     yield header(fit)
     for cells in rows:
         yield row(fit, cells, view)

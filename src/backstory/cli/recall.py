@@ -14,7 +14,7 @@ from ..memory.mended import Mended
 from ..memory.recall import Passage, Recall
 from ..memory.snippet import Snippet, around
 from ..schema.words import tilde
-from .line import Line, Span, View, beside, cut_line, joined, spans, width
+from .line import Line, Span, View, beside, cut_line, flow, joined, spans, width
 from .money import price
 from .options import App, day_option, json_option, pass_app, workspace_option
 from .text import cells, wrap
@@ -67,7 +67,7 @@ def draw_recalled(
     facts = len(groups) - shown
     if facts:
         count += f", {facts:,} of {counted(found.facts, 'fact')}"
-    yield spans(f"{count}, best first", "   ", (view.glyphs.one_line(scope), "label"))
+    yield from flow(view, [spans(f"{count}, best first"), spans((view.glyphs.one_line(scope), "label"))])
     for misspelt, taken in found.repaired.items():
         words = f'"{misspelt}" stands nowhere; looked for "{taken}" instead.'
         yield spans((view.glyphs.one_line(words), "label"))
