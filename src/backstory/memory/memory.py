@@ -142,7 +142,7 @@ class Memory:
             condition += " AND conversation.project = ? COLLATE NOCASE"
             wheres.append(project)
         elif scope.folder is not None:
-            condition += " AND (conversation.folder = ? OR conversation.folder LIKE ? || '/%')"
+            condition += " AND substr(conversation.folder || '/', 1, length(?) + 1) = ? || '/'"
             wheres += [scope.folder, scope.folder]
         if since is not None:
             condition += " AND exchange.at >= ?"

@@ -10,7 +10,7 @@ from ..errors import InputError
 from .recall import Passage, exchanges, fact
 
 _BY_ITEM = "conversation.n = (SELECT conversation FROM exchange WHERE n = ?2)"
-_BY_ID = "(session.id = ?2 OR session.id LIKE '%\\_' || ?2 ESCAPE '\\')"
+_BY_ID = "(session.id = ?2 OR substr(session.id, -length(?2) - 1) = '_' || ?2)"
 
 
 class Opened(Struct, frozen=True):
