@@ -514,6 +514,19 @@ def test_a_manifest_that_is_torn_later_takes_no_evidence_away(tmp_path: Path) ->
         assert len(opened.memory.learn().learned) == 1
 
 
+def test_what_another_process_learned_of_a_newer_state_stays(tmp_path: Path) -> None:
+    session = Session(tmp_path / "sessions")
+    session.prompt("one")
+    session.reply("1")
+    with of_sessions(tmp_path / "home", session) as opened:
+        opened.memory.learn()
+        # As if the other had been faster with what came after our reading.
+        opened.connection.execute("UPDATE conversation SET generation = generation + 1")
+        opened.connection.execute("UPDATE exchange SET answered = '1 and more'")
+        assert len(opened.memory.learn().known) == 1
+        assert said(opened) == [("one", "1 and more")]
+
+
 def test_only_the_sessions_that_are_named_are_learned(tmp_path: Path) -> None:
     with of_recording(tmp_path, "same-millisecond") as opened:
         wanted = opened.sessions()[0].session.id

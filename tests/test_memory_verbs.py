@@ -539,8 +539,9 @@ def test_forgetting_the_record_takes_the_memory_along_and_says_so(learned: Run) 
     assert "k3v9q" not in {
         one["short_id"] for one in learned("memory", "--limit", "99", "--json").json["items"]
     }
-    backstory_without = learned("forget", "2js90")
-    assert "and 1 exchange of the memory\n" in backstory_without.out
+    assert "and 1 exchange of the memory\n" in learned("forget", "2js90").out
+    assert "and 3 exchanges of the memory\n" in learned("forget", "m9lz0").out
+    assert "and 5 exchanges of the memory\n" in learned("forget", "m9lz0", "--with-copies").out
 
 
 def test_a_record_that_was_not_learned_takes_nothing_of_the_memory(backstory: Run) -> None:

@@ -44,20 +44,19 @@ def watch(app: App, sessions_dirs: tuple[Path, ...]) -> None:
             show_empty(app, archive, folders)
         for line in left_out(report):
             log(line)
-        for line in learned_lines(keep_current(app, archive)):
-            log(line)
-        term.note("Watching. Ctrl-C stops.")
 
-        def learn(session_id: str) -> None:
+        def learn(session_ids: Collection[str] | None = None) -> None:
             try:
-                found = keep_current(app, archive, [session_id])
+                found = keep_current(app, archive, session_ids)
             except (BackstoryError, sqlite3.Error) as error:
-                # The next start makes up for it; the record is what must go on.
-                log(f"{short_id(session_id)}  not learned: {error}")
+                # The record is what must go on; the memory catches up at the next start.
+                log(f"not learned: {error}")
                 return
             for line in learned_lines(found):
                 log(line)
 
+        learn()
+        term.note("Watching. Ctrl-C stops.")
         watcher = Watcher(
             archive.connection,
             archive.sources,
@@ -65,7 +64,7 @@ def watch(app: App, sessions_dirs: tuple[Path, ...]) -> None:
             sessions_dirs=folders,
             log=log,
             read=lambda report: log(_arrived(report)) if report.new_steps else None,
-            settled=learn,
+            settled=lambda session_id: learn([session_id]),
         )
         watcher.run()
 

@@ -297,9 +297,13 @@ class _Run:
         """Write a session's exchanges in one transaction; says whether any of them is new or changed."""
         failures = [one for one in mended.of_session(self.connection, row.n) if one.position not in forgotten]
         with transaction(self.connection):
-            found = self.connection.execute("SELECT generation FROM session WHERE n = ?", (row.n,)).fetchone()
-            if found is None:
-                return False  # forgotten by another process meanwhile
+            found = self.connection.execute(
+                "SELECT coalesce(conversation.generation, 0) FROM session LEFT JOIN conversation"
+                " ON conversation.session = session.n AND conversation.workspace = ? WHERE session.n = ?",
+                (self.number, row.n),
+            ).fetchone()
+            if found is None or found[0] > row.generation:
+                return False  # another process has forgotten it meanwhile, or learned more of it
             n, anew = keep.conversation(self.connection, self.number, one, self.now, PREP)
             anew = anew or (row.learned_prep is not None and row.learned_prep != PREP)
             changed = keep.exchanges(self.connection, n, rows, anew=anew)
