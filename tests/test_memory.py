@@ -1,4 +1,4 @@
-"""The memory's own promises: opening, what is recent, facts, edits, what was mended, and that forgetting is for good."""
+"""The memory: opening, what is recent, facts, edits, what was mended, and that forgetting is for good."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_the_old_text_of_an_edited_fact_does_not_come_back_by_an_agent(empty: Ar
 
 @pytest.mark.parametrize("text", ["", "  \n ", "x" * 20_001])
 def test_a_fact_without_a_text_or_with_too_much_of_it_is_refused(empty: Archive, text: str) -> None:
-    with pytest.raises(InputError, match="no text|takes 20,000 at most"):
+    with pytest.raises(InputError, match=r"no text|takes 20,000 at most"):
         empty.memory.remember(text)
     assert empty.memory.items() == []
 
