@@ -198,8 +198,11 @@ def test_no_word_of_what_was_forgotten_is_left_in_the_file(tmp_path: Path) -> No
         memory.forget(memory.forgettable(item_ids=["f1"]))
         opened.forget(ID)
         path = opened.path
-        words = [row[0] for row in opened.connection.execute("SELECT term FROM memory_words")]
-        assert words == []
+        for index in ("memory_fts", "mended_fts"):
+            opened.connection.execute(
+                f"CREATE VIRTUAL TABLE temp.{index}_words USING fts5vocab ('main', '{index}', 'row')"
+            )
+            assert opened.connection.execute(f"SELECT term FROM temp.{index}_words").fetchall() == []
     data = (
         path.read_bytes() + Path(f"{path}-wal").read_bytes()
         if Path(f"{path}-wal").exists()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -313,14 +312,16 @@ def test_recall_says_which_project_goes_first(
     assert "workspace default, project shop first\n" in backstory("recall", "basket").out
 
 
-def test_recall_reads_no_session_of_clines(learned: Run, tmp_path: Path) -> None:
-    learned("recall", "redis", "--json")
-    before = learned("recall", "redis", "--json").json
-    with sqlite3.connect(tmp_path / "home" / "archive.db") as connection:
-        connection.execute("DELETE FROM session_facts WHERE session IN (SELECT n FROM session LIMIT 1)")
-    assert learned("recall", "redis", "--json").json == before
-    with sqlite3.connect(tmp_path / "home" / "archive.db") as connection:
-        assert connection.execute("SELECT count(*) FROM session_facts").fetchone() == (19,)
+def test_recall_reads_no_session_of_clines(
+    learned: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session(tmp_path / "more" / "data" / "sessions")
+    session.prompt("redis, once more")
+    session.write()
+    monkeypatch.setenv("CLINE_DIR", str(tmp_path / "more"))
+    found = learned("recall", "redis", "--limit", "50", "--json").json["results"]
+    assert ID not in {one["session_id"] for one in found}
+    assert learned("sessions", "--no-sync", "--json", "--limit", "99").out.count(f'"id": "{ID}"') == 0
 
 
 def test_nothing_found_says_in_how_many_it_looked(learned: Run) -> None:

@@ -126,6 +126,7 @@ def _label(word: str) -> Line:
 def _quoted(view: View, word: str, text: str, words: Sequence[str], lines: int) -> Iterator[Line]:
     """A text around the words that were looked for, in at most so many lines, the words marked."""
     room = view.width - INDENT - LABEL
+    text = " ".join(text.split())
     snippet = around(text, words, room * lines)
     # Wide characters and broken lines take more cells than characters; a shorter part of the text then fits.
     length = room * lines
