@@ -119,7 +119,7 @@ def exchanges(connection: sqlite3.Connection, conversation: int, kept: Sequence[
             n = _insert(connection, conversation, row)
         elif old != row:
             _update(connection, n, row)
-        if old is None or (old.asked, old.answered, old.paths) != (row.asked, row.answered, row.paths):
+        if old is None or _said(old) != _said(row):
             dirty.update((place - 1, place, place + 1))
         numbers.append(n)
     if gone or anew:
@@ -134,6 +134,17 @@ def exchanges(connection: sqlite3.Connection, conversation: int, kept: Sequence[
             connection, index.row_of_exchange(numbers[place]), _own(row), near, title, row.paths.split("\n")
         )
     return bool(dirty or gone)
+
+
+def differs(connection: sqlite3.Connection, conversation: int, kept: Sequence[Row]) -> bool:
+    """Whether `exchanges` would find anything new, changed or gone in a conversation that is kept."""
+    before = {row.message_id: row for _, row in _stored(connection, conversation)}
+    return {key: _said(row) for key, row in before.items()} != {row.message_id: _said(row) for row in kept}
+
+
+def _said(row: Row) -> tuple[str, str, str]:
+    """What of an exchange the index has."""
+    return row.asked, row.answered, row.paths
 
 
 def _own(row: Row) -> str:
