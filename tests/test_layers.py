@@ -21,7 +21,7 @@ MAY = {
     "demo": {"errors", "schema"},
     "ledger": {"errors", "config", "schema", "store"},
     "memory": {"errors", "redact", "schema", "store"},
-    "mcp": {"errors", "schema", "store", "ledger", "memory", "archive"},
+    "mcp": {"errors", "redact", "schema", "store", "ledger", "memory", "archive"},
     "cli": {
         "errors",
         "config",
@@ -32,6 +32,7 @@ MAY = {
         "ledger",
         "memory",
         "archive",
+        "mcp",
         "demo",
     },
 }

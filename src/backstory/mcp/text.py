@@ -1,0 +1,103 @@
+"""Text for an agent: its length in tokens, foreign text made harmless, quoted, and cut to the room there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..redact import mask
+from ..store.indexing import plain
+
+UNITS = 14
+"""Parts of a token in which lengths are summed, so that no rounding adds up."""
+QUOTE = "> "
+CUT = " […] "
+NAME = 80
+"""Characters of a name in a line of ours."""
+
+# Everything that ends a line for somebody, so that no line of a quotation goes without its mark.
+_ends = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+# C0 and C1 controls, marks that reorder, hide or join nothing, tags. U+200C and U+200D stay, for scripts and emoji.
+_hidden = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_lone = re.compile("[\ud800-\udfff]")
+_blank_lines = re.compile(r"\n(?:[ \t]*\n){2,}")
+
+
+def units(text: str) -> int:
+    """The length of a text in parts of a token, rather too long than too short.
+
+    3.5 bytes make a token, a character of three bytes (CJK among them) makes one, and one of four makes two.
+    """
+    count = len(text)
+    if text.isascii():
+        return 4 * count
+    ascii_ = len(text.encode("ascii", "ignore"))
+    four = len(text.encode("utf-16-le", "surrogatepass")) // 2 - count
+    three = len(text.encode("utf-8", "surrogatepass")) - ascii_ - 4 * four - 2 * (count - ascii_ - four)
+    two = count - ascii_ - three - four
+    return 4 * ascii_ + 8 * two + 14 * three + 28 * four
+
+
+def tokens(text: str) -> int:
+    """The length of a text in tokens, by our own count."""
+    return -(-units(text) // UNITS)
+
+
+def safe(text: str) -> str:
+    """Text without escapes, controls and direction marks; every line end is a plain one."""
+    if not text.isascii() or not text.isprintable():
+        text = _hidden.sub("", _ends.sub("\n", plain(text)))
+        text = _lone.sub("�", text)
+    return text
+
+
+def one_line(text: str, longest: int = NAME) -> str:
+    """A name or an error in a line of ours: masked, harmless, without line ends, cut."""
+    line = " ".join(safe(mask(text)).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def quoted(text: str) -> str:
+    """A text that is not ours, each of its lines behind the mark of a quotation."""
+    clean = _blank_lines.sub("\n\n", safe(text).strip())
+    return "\n".join(f"{QUOTE}{line.rstrip()}".rstrip() for line in clean.split("\n"))
+
+
+def excerpt(text: str, words: Sequence[str], longest: int) -> str:
+    """A text cut to so many characters: its beginning and its end. The one place where texts are cut.
+
+    `words` are those that were looked for.
+    """
+    if len(text) <= longest:
+        return text
+    room = max(longest - len(CUT), 0)
+    tail = room // 3
+    return f"{text[: room - tail]}{CUT}{text[len(text) - tail :] if tail else ''}"
+
+
+def fitted(text: str, words: Sequence[str], room: int) -> str:
+    """A text quoted, and cut so that it takes at most `room` units; empty where not even a few words fit."""
+    clean = safe(text).strip()
+    whole = quoted(clean)
+    if units(whole) <= room:
+        return whole
+    longest = len(clean)
+    while longest > 8:
+        longest = min(longest * room // max(units(whole), 1), longest - 1) if longest else 0
+        whole = quoted(excerpt(clean, words, longest))
+        if units(whole) <= room:
+            return whole
+    return ""
+
+
+def shares(needs: Sequence[int], room: int) -> list[int]:
+    """How much of a room each gets: none more than it needs, and what one leaves goes to the others."""
+    given = [0] * len(needs)
+    order = sorted(range(len(needs)), key=lambda at: needs[at])
+    for place, at in enumerate(order):
+        given[at] = min(needs[at], room // (len(order) - place))
+        room -= given[at]
+    return given
