@@ -70,7 +70,8 @@ class Calls:
         except BadArgument:
             raise
         except BackstoryError as error:
-            raise ToolFailed(one_line(str(error), 600)) from error
+            words = one_line(str(error), 600)
+            raise ToolFailed(words[:1].upper() + words[1:]) from error
         except Exception as error:
             self._holding.close()
             if self._env.get("BACKSTORY_DEBUG"):
@@ -214,7 +215,7 @@ def _searched(found: Recall) -> str:
 
 
 def _repaired(found: Recall) -> str:
-    pairs = [f"{one_line(wrong)} as {one_line(right)}" for wrong, right in list(found.repaired.items())[:5]]
+    pairs = [f"{one_line(wrong, 24)} as {one_line(right, 24)}" for wrong, right in found.repaired.items()][:3]
     return f" Read {', '.join(pairs)}." if pairs else ""
 
 

@@ -51,6 +51,10 @@ class Holding:
 
             try:
                 archive = Archive(self._path, env=self._env)
+            except ArchiveError as error:
+                if isinstance(error.__cause__, sqlite3.DatabaseError):
+                    raise ArchiveError(f"the archive cannot be opened: {_words(error.__cause__)}") from error
+                raise
             except sqlite3.DatabaseError as error:
                 raise ArchiveError(f"the archive cannot be opened: {_words(error)}") from error
             archive.connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")

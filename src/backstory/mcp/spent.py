@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..errors import BackstoryError
 from ..ledger.budget import Standing, standings
 from ..ledger.report import Figures, Filter, total
-from .money import counted, dollars
+from .money import counted, dollars, in_short
 from .passages import moment
 from .text import one_line
 
@@ -60,7 +60,7 @@ def of_session(archive: Archive, text: str, since: int | None) -> str:
 
 
 def of_project(archive: Archive, project: str | None, since: int | None, now: int) -> str:
-    """What one project has cost, null for all; with the budgets that hold for it."""
+    """What one project has cost, null for all; with its newest session, and the budgets that hold for it."""
     figures = total(archive.connection, Filter(since=since, project=project))
     named = "All projects" if project is None else f'Project "{one_line(project, 200)}"'
     head = f"{named}, {counted(len(figures.sessions), 'session')}{_from(since)}"
@@ -69,7 +69,14 @@ def of_project(archive: Archive, project: str | None, since: int | None, now: in
         for one in standings(archive.connection, now, None)
         if one.budget.scope != "project" or project is None or _is_of(one.budget.name, project)
     ]
-    return "\n".join([head, *_figures(figures), *map(_budget, budgets)])
+    newest = archive.sessions(project=project, limit=1) if project is not None else []
+    lines = [head, *_figures(figures)]
+    if project is not None and not figures.calls:
+        lines.append('Another project is named by its folder; project "*" is all of them.')
+    for one in newest:
+        own = f"newest session: {one_line(one.session.id, 160)}, begun {moment(one.session.started_at)}"
+        lines.append(f"{own}, all of it: {in_short(one.cost)}")
+    return "\n".join([*lines, *map(_budget, budgets)])
 
 
 def _is_of(name: str, project: str) -> bool:

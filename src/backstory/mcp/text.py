@@ -13,7 +13,7 @@ UNITS = 14
 QUOTE = "> "
 CUT = " […] "
 NAME = 80
-"""Characters of a name in a line of ours."""
+"""Characters of a name in a line of ours, were they all Latin letters."""
 
 # Everything that ends a line for somebody, so that no line of a quotation goes without its mark.
 _ends = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -55,9 +55,21 @@ def safe(text: str) -> str:
 
 
 def one_line(text: str, longest: int = NAME) -> str:
-    """A name or an error in a line of ours: masked, harmless, without line ends, cut."""
+    """A name or an error in a line of ours: masked, harmless, without line ends, as long as so many Latin letters."""
     line = " ".join(safe(mask(text)).split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+    if units(line) <= 4 * longest:
+        return line
+    kept = line[: longest - 1]
+    while units(kept) > 4 * (longest - 4):
+        kept = kept[: len(kept) * 9 // 10]
+    return f"{kept}…"
+
+
+def held(text: str, max_tokens: int) -> str:
+    """A text without the last lines that a budget has no room for."""
+    while tokens(text) > max_tokens and "\n" in text:
+        text = text.rpartition("\n")[0]
+    return text
 
 
 def quoted(text: str) -> str:
