@@ -170,5 +170,3 @@ class Live:
 def ours(text: str) -> Iterable[str]:
     """The lines of a result that are not quoted."""
     return [line for line in text.split("\n") if not line.startswith(">")]
-
-

@@ -55,7 +55,9 @@ def test_a_known_version_is_answered_with_itself(home: Path, version: str) -> No
     assert answer["result"]["serverInfo"]["name"] == "backstory"
 
 
-@pytest.mark.parametrize("params", [{"protocolVersion": "2099-01-01"}, {"protocolVersion": ENVELOPE}, {}, None])
+@pytest.mark.parametrize(
+    "params", [{"protocolVersion": "2099-01-01"}, {"protocolVersion": ENVELOPE}, {}, None]
+)
 def test_any_other_version_is_answered_with_the_newest_that_has_a_handshake(home: Path, params: Any) -> None:
     (answer,) = asked(home, request("initialize", params))
     assert answer["result"]["protocolVersion"] == HANDSHAKE[-1]
@@ -95,7 +97,7 @@ def test_an_unknown_version_in_a_request_is_refused_with_those_that_are_known(ho
 
 
 @pytest.mark.parametrize(
-    "id_", ["a", "", "Ω\"\\\n", 0, -1, 2**40, 10**40, 1.5, None, "\ud800"], ids=lambda value: repr(value)[:12]
+    "id_", ["a", "", 'Ω"\\\n', 0, -1, 2**40, 10**40, 1.5, None, "\ud800"], ids=lambda value: repr(value)[:12]
 )
 def test_an_id_comes_back_as_it_was_given(home: Path, id_: Any) -> None:
     (answer,) = asked(home, request("ping", id_=id_))
@@ -189,7 +191,9 @@ def test_a_client_that_frames_by_length_is_answered_so(home: Path, ends: str) ->
 
 
 def test_each_message_is_answered_in_its_own_framing(home: Path) -> None:
-    _, out, _ = run(home, b"\xef\xbb\xbf\r\n\n" + lines(request("ping", id_=1)) + headed(request("ping", id_=2)))
+    _, out, _ = run(
+        home, b"\xef\xbb\xbf\r\n\n" + lines(request("ping", id_=1)) + headed(request("ping", id_=2))
+    )
     line, _, rest = out.partition(b"\n")
     assert json.loads(line)["id"] == 1
     assert unheaded(rest)[0]["id"] == 2
@@ -287,7 +291,16 @@ def test_the_handshake_and_the_list_of_tools_load_neither_the_archive_nor_a_read
         del os.environ["MODULES"]
     loaded = set(place.read_text().split())
     assert "backstory.mcp.serve" in loaded
-    heavy = {"sqlite3", "zstandard", "json", "rich", "watchfiles", "subprocess", "asyncio", "backstory.archive"}
+    heavy = {
+        "sqlite3",
+        "zstandard",
+        "json",
+        "rich",
+        "watchfiles",
+        "subprocess",
+        "asyncio",
+        "backstory.archive",
+    }
     assert not loaded & heavy
     assert not {name for name in loaded if name.startswith(("backstory.sources", "backstory.memory"))}
 
@@ -309,7 +322,10 @@ def test_the_tools_are_what_a_client_expects(home: Path) -> None:
         assert tool["inputSchema"]["type"] == "object"
         for schema in tool["inputSchema"]["properties"].values():
             assert schema["description"]
-    assert [tool["name"] for tool in tools() if not tool["annotations"]["readOnlyHint"]] == ["remember", "forget"]
+    assert [tool["name"] for tool in tools() if not tool["annotations"]["readOnlyHint"]] == [
+        "remember",
+        "forget",
+    ]
 
 
 @pytest.mark.parametrize("name", ["recall", "open", "recent", "remember", "forget", "usage"])
@@ -330,7 +346,11 @@ def test_a_description_says_when_to_call_the_tool(name: str) -> None:
         ("recall", {"query": "x", "limit": True}, "limit has to be"),
         ("recall", {"query": "x", "limit": 2.5}, "limit has to be"),
         ("recall", {"query": "x", "limit": "5"}, "limit has to be"),
-        ("recall", {"query": "x", "max_tokens": 199}, "max_tokens has to be a whole number from 200 to 20,000"),
+        (
+            "recall",
+            {"query": "x", "max_tokens": 199},
+            "max_tokens has to be a whole number from 200 to 20,000",
+        ),
         ("recall", {"query": "x", "since": "soon"}, "since has to be a date"),
         ("recall", {"querry": "x"}, '"querry" is not known. There is query'),
         ("recall", {"a\x1b[31m\n": 1}, '"a?[31m?" is not known'),
@@ -365,7 +385,9 @@ def test_recall_quotes_each_passage_with_its_source(home: Path) -> None:
     text = text_of(answer)
     assert text.startswith(f"{FIRST_LINE}\n")
     head = next(line for line in ours(text) if line.startswith("1. "))
-    assert head.startswith('1. conversation/1796026012127_2js90 position 1, project "basic", 2026-11-30 08:06')
+    assert head.startswith(
+        '1. conversation/1796026012127_2js90 position 1, project "basic", 2026-11-30 08:06'
+    )
     assert "conversation cost: 7 calls without a price" in head
     assert "> Rename the greeting in hello.py" in text
     assert tokens(text) <= 1500
@@ -377,7 +399,9 @@ def test_an_error_that_was_mended_comes_with_what_made_it_pass(home: Path) -> No
     assert f"conversation/{server.MENDED} position 1" in first
     assert "this failed before:\n> npm test\n" in first
     assert f"> {server.ERROR}" in first
-    assert "this made it pass, 4 s later, changed files:\n> /home/dev/work/demo/src/limiter.ts +1 -1\n" in first
+    assert (
+        "this made it pass, 4 s later, changed files:\n> /home/dev/work/demo/src/limiter.ts +1 -1\n" in first
+    )
     assert "> - a.quota\n> + a?.quota" in first
 
 
@@ -420,7 +444,16 @@ def test_open_shows_a_passage_with_its_surroundings(home: Path) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["conversation/nope", "fact/1", "fact/99999999999999999999", "e99999999999999999999", "f1", "%", "\x00", "🦀"],
+    [
+        "conversation/nope",
+        "fact/1",
+        "fact/99999999999999999999",
+        "e99999999999999999999",
+        "f1",
+        "%",
+        "\x00",
+        "🦀",
+    ],
 )
 def test_what_is_not_there_is_an_error_for_the_agent_to_read(home: Path, source: str) -> None:
     opened, pong = asked(home, call("open", source=source), request("ping", id_=2))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import ArchiveError
+from ..store.database import default_path
 
 if TYPE_CHECKING:
     from ..archive import Archive
@@ -51,12 +52,12 @@ class Holding:
 
             try:
                 archive = Archive(self._path, env=self._env)
-            except ArchiveError as error:
-                if isinstance(error.__cause__, sqlite3.DatabaseError):
-                    raise ArchiveError(f"the archive cannot be opened: {_words(error.__cause__)}") from error
-                raise
-            except sqlite3.DatabaseError as error:
-                raise ArchiveError(f"the archive cannot be opened: {_words(error)}") from error
+            except (ArchiveError, sqlite3.DatabaseError) as error:
+                cause = error.__cause__ if isinstance(error, ArchiveError) else error
+                if not isinstance(cause, sqlite3.DatabaseError):
+                    raise
+                path = self._path or default_path(self._env)
+                raise ArchiveError(f"{path}: the archive cannot be opened: {_words(cause)}") from error
             archive.connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
             self._archive, self._identity = archive, _identity(archive.path)
         return self._archive
