@@ -1,4 +1,4 @@
-"""The MCP server in a session with the official client: the handshake, every tool, errors, both eras of the protocol."""
+"""The MCP server in a session with the official client: the handshake, every tool, errors, both eras."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_what_was_recalled_is_not_learned_as_something_said(told: Told) -> None:
 def test_cline_writes_nothing_into_the_archives_folder_and_leaves_no_server_behind(told: Told) -> None:
     names = {path.name for path in Path(told.stage.backstory.archive_home).iterdir()}
     assert names <= {"archive.db", "archive.db-wal", "archive.db-shm", "capture.log", "prices.json"}
-    mark = "\0mcp\0".encode()
+    mark = b"\0mcp\0"
     proc = Path("/proc")
     if proc.is_dir():
         mine = {pid for pid in told.stage.cline.left_running() if mark in _arguments(pid)}
