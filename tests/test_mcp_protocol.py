@@ -120,6 +120,7 @@ def test_what_cannot_be_an_id_is_refused(home: Path, id_: Any) -> None:
         (b"[" * 200_000 + b"\n", -32700),
         (b"17\n", -32600),
         (b"[]\n", -32600),
+        (b"[" + b"1," * 1000 + b"1]\n", -32600),
         (b"{}\n", -32600),
         (b'{"id":1,"method":"ping"}\n', -32600),
         (b'{"jsonrpc":"1.0","id":1,"method":"ping"}\n', -32600),

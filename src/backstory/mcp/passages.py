@@ -45,7 +45,7 @@ def page(
     room = max_tokens * UNITS - units(top) - units(left) - 4 * 6
     count = max(min(len(passages), room // (LEAST * UNITS)), 1)
     chosen = sorted(sorted(range(len(passages)), key=lambda at: (abs(at - first), at))[:count])
-    own = {at: _parts(passages[at], with_title=bool(titles) and at == first) for at in chosen}
+    own = {at: _parts(passages[at], whole=bool(titles) and at == first) for at in chosen}
     heads = {
         at: f"\n\n{titles[at]} {heading(passages[at], short=at != first)}"
         if titles
@@ -101,15 +101,16 @@ def moment(at: int | None) -> str:
         return "time unknown"
 
 
-def _parts(passage: Passage, *, with_title: bool) -> list[Part]:
-    """The texts of a passage, the most important first."""
+def _parts(passage: Passage, *, whole: bool) -> list[Part]:
+    """The texts of a passage, the most important first; a whole one has its title and files too."""
     if passage.kind == "fact":
         return [Part("kept as a fact:", passage.answered)]
-    found = [Part("title:", one_line(passage.title, 200))] if with_title and passage.title else []
+    found = [Part("title:", one_line(passage.title, 200))] if whole and passage.title else []
     asked, answered = Part("asked:", passage.asked or ""), Part("answered:", passage.answered)
     failed = _mended(passage.failure) if passage.failure is not None else []
     own = [*failed, asked, answered] if passage.kind == "mended" else [asked, answered, *failed]
-    return [part for part in (*found, *own) if part.text.strip()]
+    paths = [one_line(path, 200) for path in passage.paths] if whole else []
+    return [part for part in (*found, *own, Part("files:", "\n".join(paths))) if part.text.strip()]
 
 
 def _mended(failure: Mended) -> list[Part]:

@@ -18,6 +18,8 @@ ENVELOPE = "2026-07-28"
 UNSUPPORTED_VERSION = -32022
 LIST_TTL_MS = 3_600_000
 """How long a client may keep the list of tools; it changes with the program only."""
+MOST_BATCH = 1_000
+"""Messages of a batch; more would make an answer out of all proportion."""
 
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
@@ -49,9 +51,9 @@ class Server:
             return jsonrpc.failure(b"null", error)
         if not isinstance(message, list):
             return self._one(message)
-        if not message:
-            empty = Refused(jsonrpc.INVALID_REQUEST, "Invalid request: an empty batch")
-            return jsonrpc.failure(b"null", empty)
+        if not 1 <= len(message) <= MOST_BATCH:
+            words = f"Invalid request: a batch has 1 to {MOST_BATCH:,} messages"
+            return jsonrpc.failure(b"null", Refused(jsonrpc.INVALID_REQUEST, words))
         answers = [answer for answer in map(self._one, message) if answer is not None]
         return b"[" + b",".join(answers) + b"]" if answers else None
 

@@ -30,7 +30,8 @@ def _taken_over() -> int:
 
         for descriptor in (INPUT, OUTPUT):
             msvcrt.setmode(descriptor, os.O_BINARY)
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
     out = os.dup(OUTPUT)
     try:
         os.dup2(ERRORS, OUTPUT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -36,11 +37,12 @@ def brought_up_to_date(
             raise _OutOfTime(f"{count - done:,} sessions are not read yet")
 
     try:
-        report = archive.sync(sessions_dirs, progress)
-    except _OutOfTime as late:
-        archive.settle()
-        return f"The figures are not complete: {late}; backstory capture --once reads them all."
-    except (BackstoryError, OSError) as error:
+        try:
+            report = archive.sync(sessions_dirs, progress)
+        except _OutOfTime as late:
+            archive.settle()
+            return f"The figures are not complete: {late}; backstory capture --once reads them all."
+    except (BackstoryError, OSError, sqlite3.OperationalError) as error:
         return f"The figures are those of the last pass, not of now: {one_line(str(error), 300)}"
     left = len(report.failed) + len(report.skipped) + len(report.torn)
     if left:

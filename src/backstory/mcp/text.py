@@ -98,7 +98,7 @@ def fitted(text: str, words: Sequence[str], room: int) -> str:
         return whole
     longest = len(clean)
     while longest > 8:
-        longest = min(longest * room // max(units(whole), 1), longest - 1) if longest else 0
+        longest = min(longest * room // units(whole), longest - 1)
         whole = quoted(excerpt(clean, words, longest))
         if units(whole) <= room:
             return whole
