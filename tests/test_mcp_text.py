@@ -10,7 +10,19 @@ from hypothesis import strategies as st
 
 from backstory.mcp import money
 from backstory.mcp.passages import MARK, heading, page
-from backstory.mcp.text import UNITS, excerpt, fitted, held, one_line, quoted, safe, shares, tokens, units
+from backstory.mcp.text import (
+    CUT,
+    UNITS,
+    excerpt,
+    fitted,
+    held,
+    one_line,
+    quoted,
+    safe,
+    shares,
+    tokens,
+    units,
+)
 from backstory.memory.mended import Mended
 from backstory.memory.recall import Passage
 from backstory.store.results import Cost
@@ -137,10 +149,34 @@ def test_a_text_is_cut_to_its_room(text: str, room: int) -> None:
 
 
 @given(st.text(max_size=300), st.integers(0, 300))
-def test_an_excerpt_keeps_both_ends(text: str, longest: int) -> None:
-    found = excerpt(text, (), longest)
-    assert len(found) <= max(longest, 5)
-    assert text[: max(longest // 2 - 5, 0)] == found[: max(longest // 2 - 5, 0)] or len(text) <= longest
+def test_an_excerpt_without_the_words_keeps_both_ends(text: str, longest: int) -> None:
+    found = excerpt(text, ("zeppelin",), longest)
+    assert len(found) <= max(longest, len(CUT))
+    if len(text) <= longest:
+        assert found == text
+    elif longest > 20:
+        head, _, tail = found.partition(CUT)
+        assert text.startswith(head)
+        assert text.endswith(tail)
+        assert len(head) > len(tail) > 0
+
+
+@given(
+    st.text(alphabet="ab \n", max_size=2000), st.text(alphabet="ab \n", max_size=2000), st.integers(80, 400)
+)
+def test_an_excerpt_shows_the_words_that_were_looked_for(before: str, after: str, longest: int) -> None:
+    found = excerpt(f"{before} Zeppelin lock {after}", ("zeppelin", "lock"), longest)
+    assert "Zeppelin lock" in found
+    assert len(found) <= longest
+
+
+def test_an_excerpt_is_taken_where_most_of_the_words_stand_and_begins_with_a_line() -> None:
+    text = "the lock\n" * 80 + "first line\nthe zeppelin lock is\nreleased\n" + "more\n" * 80
+    found = excerpt(text, ("zeppelin", "lock", "released"), 120)
+    assert "the zeppelin lock is\nreleased" in found
+    assert found.startswith(("[…] the lock\n", "[…] first line\n"))
+    assert found.endswith("[…] ")
+    assert "結帳頁逾時" in excerpt("無" * 900 + "結帳頁逾時" + "無" * 900, ("結帳", "逾時"), 100)
 
 
 @given(st.text())

@@ -86,7 +86,9 @@ def test_budgets_that_hold_for_the_project_are_told(kept: Archive) -> None:
     assert '"demo"' in of_project(kept, None, None, NOW)
 
 
-def test_a_pass_that_takes_too_long_is_stopped_and_says_what_is_missing(kept: Archive, tmp_path: Path) -> None:
+def test_a_pass_that_takes_too_long_is_stopped_and_says_what_is_missing(
+    kept: Archive, tmp_path: Path
+) -> None:
     for number in range(3):
         new = Session(tmp_path / "new", f"17960300{number}0000_late{number}", START + 200_000)
         new.prompt("Later", id=f"{number}-0")

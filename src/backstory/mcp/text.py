@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, deque
 from collections.abc import Sequence
+from itertools import islice
 
 from ..redact import mask
 from ..store.indexing import plain
@@ -12,6 +14,10 @@ UNITS = 14
 """Parts of a token in which lengths are summed, so that no rounding adds up."""
 QUOTE = "> "
 CUT = " […] "
+LEAST_WINDOW = 40
+"""Characters of a cut text under which it is not moved to the words that were looked for."""
+MATCHES = 2_000
+"""Places of those words that are looked at."""
 NAME = 80
 """Characters of a name in a line of ours, were they all Latin letters."""
 
@@ -79,15 +85,52 @@ def quoted(text: str) -> str:
 
 
 def excerpt(text: str, words: Sequence[str], longest: int) -> str:
-    """A text cut to so many characters: its beginning and its end. The one place where texts are cut.
+    """A text cut to so many characters, lines and all: around the words that were looked for where they stand in it.
 
-    `words` are those that were looked for.
+    Else its beginning and its end. The one place where texts are cut.
     """
     if len(text) <= longest:
         return text
-    room = max(longest - len(CUT), 0)
-    tail = room // 3
-    return f"{text[: room - tail]}{CUT}{text[len(text) - tail :] if tail else ''}"
+    room = longest - 2 * len(CUT)
+    best = _densest(text, words, room) if room >= LEAST_WINDOW else None
+    if best is None or best <= room // 4:
+        room = max(longest - len(CUT), 0)
+        tail = room // 3 if best is None else 0
+        return f"{text[: room - tail]}{CUT}{text[len(text) - tail :] if tail else ''}"
+    begin = min(max(best - room // 4, 0), len(text) - room)
+    begin = _fresh_start(text, begin, best)
+    end = begin + room
+    return f"{CUT.lstrip()}{text[begin:end]}{CUT if end < len(text) else ''}"
+
+
+def _densest(text: str, words: Sequence[str], room: int) -> int | None:
+    """Where the stretch of a text begins that has the most different ones of some words; null where it has none."""
+    # Short words count at the beginning of a word only; `in` stands in too many.
+    marks = [(r"\b" if len(word) < 4 and word.isascii() else "") + re.escape(word) for word in words if word]
+    if not marks:
+        return None
+    found: deque[tuple[int, str]] = deque()
+    counts: Counter[str] = Counter()
+    best, most = None, 0
+    for match in islice(re.finditer("|".join(marks), text, re.IGNORECASE), MATCHES):
+        found.append((match.start(), match[0].lower()))
+        counts[match[0].lower()] += 1
+        while counts[found[0][1]] > 1 or found[0][0] < match.start() - room * 3 // 4:
+            _, gone = found.popleft()
+            counts[gone] -= 1
+        different = sum(count > 0 for count in counts.values())
+        if different > most:
+            best, most = found[0][0], different
+    return best
+
+
+def _fresh_start(text: str, begin: int, best: int) -> int:
+    """The first beginning of a line, else of a word, from a place on and not behind another."""
+    for end in ("\n", " "):
+        found = text.find(end, begin, best)
+        if found >= 0:
+            return found + 1
+    return begin
 
 
 def fitted(text: str, words: Sequence[str], room: int) -> str:
