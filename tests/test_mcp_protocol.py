@@ -649,12 +649,11 @@ def test_a_fault_of_ours_is_an_error_and_the_server_lives_on(own: Path) -> None:
     assert pong["id"] == 2
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere the working folder of a process cannot go")
 def test_the_folder_of_the_client_may_be_gone(home: Path, tmp_path: Path) -> None:
     place = tmp_path / "gone"
     place.mkdir()
     code = f"import os\nos.rmdir({str(place)!r})\nfrom backstory.cli.main import main\nmain(['mcp'])"
-    if os.name != "posix":
-        pytest.fail("write this test for a system that keeps the working folder of a process")
     done = subprocess.run(
         [sys.executable, "-c", code],
         input=lines(call("recall", query="greeting")),
@@ -665,6 +664,12 @@ def test_the_folder_of_the_client_may_be_gone(home: Path, tmp_path: Path) -> Non
         check=True,
     )
     assert "conversation/" in text_of(server.frames(done.stdout)[0])
+
+
+def test_a_client_that_works_nowhere_is_told_of_all_projects(home: Path) -> None:
+    recent, usage = asked(home, call("recent", 1, limit=1), call("usage", 2), folder=Path(home.anchor))
+    assert "The newest exchanges of all projects" in text_of(recent)
+    assert text_of(usage).startswith("All projects, ")
 
 
 def test_two_servers_share_an_archive(own: Path) -> None:

@@ -18,7 +18,7 @@ from .passages import MARK, heading, page
 from .protocol import ToolFailed
 from .since import moment_of
 from .spent import brought_up_to_date, of_project, of_session
-from .text import UNITS, fitted, one_line, units
+from .text import UNITS, fitted, held, one_line, tokens, units
 from .tools import HITS, TOKENS
 
 if TYPE_CHECKING:
@@ -177,9 +177,11 @@ class Calls:
         if self._sync:
             state = brought_up_to_date(archive, self._sessions_dirs)
         if session is not None:
-            return f"{of_session(archive, session, since)}\n{state}"
-        chosen = self._folder if project is None else None if project == "*" else project
-        return f"{of_project(archive, chosen, since, _now())}\n{state}"
+            text = of_session(archive, session, since)
+        else:
+            chosen = self._folder if project is None else None if project == "*" else project
+            text = of_project(archive, chosen, since, _now())
+        return f"{held(text, TOKENS - tokens(state) - 1)}\n{state}"
 
 
 def _now() -> int:
@@ -247,9 +249,14 @@ def _said(line: str, passage: Passage) -> str:
 
 
 def client_folder(env: Mapping[str, str]) -> str | None:
-    """Where the client works: as its shell names it where that is the same place, else as the system does."""
+    """Where the client works: as its shell names it where that is the same place, else as the system does.
+
+    Null for the top of a file system, where clients start that work nowhere.
+    """
     try:
         own = os.getcwd()  # noqa: PTH109
+        if os.path.dirname(own) == own:  # noqa: PTH120
+            return None
         named = env.get("PWD", "")
         return named if named and os.path.samefile(named, own) else own  # noqa: PTH121
     except OSError:
