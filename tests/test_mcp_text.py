@@ -133,6 +133,28 @@ def test_a_page_is_never_above_its_budget_and_quotes_everything_foreign(
         )
 
 
+def test_as_many_passages_are_shown_as_are_readable() -> None:
+    short = [Passage("fact", f"f{n}", f"fact/{n}", None, None, None, "Use tabs.") for n in range(20)]
+    text = page("Head.", short, 600)
+    assert text.count("> Use tabs.") == 20
+    long = [Passage("fact", f"f{n}", f"fact/{n}", None, None, None, "Use tabs. " * 500) for n in range(20)]
+    text = page("Head.", long, 600)
+    assert text.count("kept as a fact:") == 5
+    assert text.endswith("\n15 more would fit a larger max_tokens.")
+    assert 550 < tokens(text) <= 600
+
+
+def test_what_is_opened_gets_its_room_before_its_neighbours() -> None:
+    long = "Use tabs. " * 300
+    around = [
+        Passage("exchange", f"e{n}", "conversation/a", None, None, long, long, position=n) for n in (1, 2, 3)
+    ]
+    text = page("Head.", around, 1000, titles=("Before it:", "Opened:", "After it:"), first=1)
+    before, opened, after = (part.count("tabs") for part in text.split("position")[1:])
+    assert opened > 3 * before > 0
+    assert opened > 3 * after > 0
+
+
 @given(Foreign)
 def test_a_quotation_has_its_mark_on_every_line_that_anything_takes_for_one(text: str) -> None:
     for line in quoted(text).splitlines():
