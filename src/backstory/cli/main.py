@@ -32,6 +32,7 @@ VERBS = {
     "ingest": "Add sessions that lie somewhere else.",
     "forget": "Remove a session from the archive for good.",
     "doctor": "Say what was read, what was not, and what to do.",
+    "mcp": "Serve the memory to an agent (MCP over stdio).",
     "demo": "Load sample sessions into a throw-away archive.",
 }
 """The verbs in the order of the help. Each has a module of its name, loaded when it is called."""
