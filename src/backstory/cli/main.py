@@ -27,6 +27,9 @@ VERBS = {
     "capture": "Bring the archive up to date, once or for as long as it runs.",
     "ingest": "Add sessions that lie somewhere else.",
     "forget": "Remove a session from the archive for good.",
+    "setup": "Let an agent ask the memory: its entry and its rule.",
+    "disconnect": "Take an agent's entry and rule back.",
+    "clients": "List the agents that can ask the memory.",
     "doctor": "Say what was read, what was not, and what to do.",
     "demo": "Load sample sessions into a throw-away archive.",
 }

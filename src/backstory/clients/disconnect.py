@@ -11,7 +11,6 @@ from .registration import Found, Here, absolute, look, read
 from .setup import Change, before_us, refuse
 from .table import Client
 
-
 STAYS = {"other": "belongs to another Backstory, which still runs", "foreign": "is another program's"}
 
 
