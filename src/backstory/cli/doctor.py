@@ -45,7 +45,7 @@ def verdict(findings: Sequence[Finding]) -> str:
 
 
 def _finding(view: View, finding: Finding) -> Iterator[Line]:
-    level = spans("  ", (finding.level.ljust(TEXT - 2), ROLES.get(finding.level, "")))
+    level = spans("  ", (finding.level.ljust(TEXT - 3) + " ", ROLES.get(finding.level, "")))
     yield from _block(view, finding.text, TEXT, level)
     for detail in finding.details:
         yield from _block(view, detail, DETAIL)

@@ -30,6 +30,7 @@ VERBS = {
     "setup": "Let an agent ask the memory: its entry and its rule.",
     "disconnect": "Take an agent's entry and rule back.",
     "clients": "List the agents that can ask the memory.",
+    "wsl": "Let agents in distributions of WSL ask the memory.",
     "doctor": "Say what was read, what was not, and what to do.",
     "demo": "Load sample sessions into a throw-away archive.",
 }
