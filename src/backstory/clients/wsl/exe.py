@@ -65,8 +65,7 @@ class Wsl:
             done = subprocess.run(
                 [self.program, *args],
                 input=data,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                capture_output=True,
                 env=self.env,
                 timeout=self.limit,
                 creationflags=quiet_flags(),

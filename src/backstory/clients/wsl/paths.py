@@ -51,9 +51,9 @@ class PathContext(NamedTuple):
 
 
 def split(path: str) -> Inside | None:
-    """A share of WSL as distribution and path in it; null for any other path.
+    r"""A share of WSL as distribution and path in it; null for any other path.
 
-    `\\\\wsl.localhost\\D\\...`, `\\\\wsl$\\D\\...`, `\\\\?\\UNC\\wsl.localhost\\D\\...`, each also with forward slashes.
+    `\\wsl.localhost\D\...`, `\\wsl$\D\...`, `\\?\UNC\wsl.localhost\D\...`, each also with forward slashes.
     """
     found = _UNC.fullmatch(path.replace("/", "\\"))
     if found is None or found[1].lower() not in HOSTS:

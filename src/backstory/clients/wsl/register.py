@@ -15,6 +15,7 @@ from ..setup import Change
 from ..table import Client, clients
 from . import launcher, records, scripts
 from .exe import Wsl
+from .paths import DRIVES
 from .records import Registration
 
 
@@ -92,7 +93,7 @@ def probe(host: Host, client: Client, distribution: str) -> Registration | None:
     if own is None:
         return None
     drive = said.get("drive", "").strip().rstrip("/")
-    drives = drive[:-1] if drive.endswith("/c") else records.DRIVES
+    drives = drive[:-1] if drive.endswith("/c") else DRIVES
     return Registration(distribution, client.name, own.rstrip("/") or "/", said["home"], drives)
 
 
