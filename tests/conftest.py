@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
+from connected import place
+
+__all__ = ["place"]
 
 VARIABLES = (
     "BACKSTORY_HOME",

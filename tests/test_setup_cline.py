@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 from pathlib import Path
 
 import pytest
-from connected import Place, install, place
+from connected import Place, install
 
 from backstory.clients import rule
 
-__all__ = ["place"]
 OTHER = {"command": "npx", "args": ["-y", "some-server"], "env": {"TOKEN": "t"}}
 
 
@@ -67,7 +65,9 @@ def test_nothing_is_written_to_old_places(place: Place) -> None:
     assert [path for path in place.files() if path.startswith((".config", ".clinerules"))] == before
 
 
-def test_cline_s_variables_are_honoured(place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_cline_s_variables_are_honoured(
+    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     base, data, path = tmp_path / "c", tmp_path / "d", tmp_path / "m" / "mcp.json"
     base.mkdir()
     monkeypatch.setenv("CLINE_DIR", f"  {base} ")
@@ -90,11 +90,11 @@ def test_a_second_run_changes_nothing(place: Place) -> None:
     place.write({"mcpServers": {"other": OTHER}})
     place.run("setup", "cline")
     before = place.files()
-    times = {path: os.stat(place.home / path).st_mtime_ns for path in before}
+    times = {path: (place.home / path).stat().st_mtime_ns for path in before}
     done = place.run("setup", "cline")
     assert (done.code, done.err) == (0, "")
     assert place.files() == before
-    assert {path: os.stat(place.home / path).st_mtime_ns for path in before} == times
+    assert {path: (place.home / path).stat().st_mtime_ns for path in before} == times
 
 
 def test_a_stale_nested_transport_goes_and_what_the_user_set_stays(place: Place) -> None:
@@ -111,7 +111,13 @@ def test_a_stale_nested_transport_goes_and_what_the_user_set_stays(place: Place)
 
 
 def test_what_cline_s_own_add_wrote_becomes_flat_with_its_environment(place: Place) -> None:
-    transport = {"type": "stdio", "command": str(place.program), "args": ["mcp", "--x"], "env": {"A": "b"}, "cwd": "/tmp"}
+    transport = {
+        "type": "stdio",
+        "command": str(place.program),
+        "args": ["mcp", "--x"],
+        "env": {"A": "b"},
+        "cwd": "/tmp",
+    }
     place.write({"mcpServers": {"backstory": {"transport": transport, "metadata": {"m": 1}}}})
     assert place.run("setup", "cline").code == 0
     wanted = {"args": ["mcp", "--x"], "env": {"A": "b"}, "cwd": "/tmp", "metadata": {"m": 1}}
@@ -127,11 +133,9 @@ def test_other_entries_order_and_formatting_are_untouched(place: Place) -> None:
     before = place.write(text)
     assert place.run("setup", "cline").code == 0
     after = place.settings.read_bytes()
-    new = (
-        b',\r\n\t\t"backstory" : {\r\n\t\t\t"command" : "%s",\r\n\t\t\t"args" : ["mcp"],\r\n\t\t\t"timeout" : 60\r\n\t\t}'
-        % str(place.program).encode()
-    )
-    at = before.index(b"\r\n\t},\r\n\t\"after\"")
+    new = b',\r\n\t\t"backstory" : {\r\n\t\t\t"command" : "%s",\r\n' % str(place.program).encode()
+    new += b'\t\t\t"args" : ["mcp"],\r\n\t\t\t"timeout" : 60\r\n\t\t}'
+    at = before.index(b'\r\n\t},\r\n\t"after"')
     assert after == before[:at] + new + before[at:]
 
 
@@ -176,7 +180,9 @@ def test_bytes_that_are_no_utf8_are_kept_as_cline_reads_them(place: Place) -> No
 
 
 def test_a_foreign_entry_is_refused(place: Place) -> None:
-    before = place.write({"mcpServers": {"backstory": {"command": "node", "args": ["/srv/backstory", "mcp"]}}})
+    before = place.write(
+        {"mcpServers": {"backstory": {"command": "node", "args": ["/srv/backstory", "mcp"]}}}
+    )
     done = place.run("setup", "cline")
     assert done.code == 1
     assert done.err == (
@@ -234,7 +240,7 @@ def test_another_name_of_this_installation_is_no_other_one(place: Place, tmp_pat
 def test_a_program_that_only_has_our_name_is_foreign(place: Place, tmp_path: Path) -> None:
     other = install(tmp_path / "x", "#!/bin/sh\necho something else 1.0\n")
     place.write({"mcpServers": {"backstory": {"command": str(other), "args": ["mcp"]}}})
-    assert 'that another program wrote' in place.run("setup", "cline").err
+    assert "that another program wrote" in place.run("setup", "cline").err
 
 
 def test_the_launcher_of_a_windows_host_is_left_to_it(place: Place) -> None:
@@ -244,7 +250,9 @@ def test_the_launcher_of_a_windows_host_is_left_to_it(place: Place) -> None:
     assert place.settings.read_bytes() == before
 
 
-@pytest.mark.parametrize(("key", "value"), [("disabled", "yes"), ("env", {"A": 1}), ("metadata", 1), ("args", 1)])
+@pytest.mark.parametrize(
+    ("key", "value"), [("disabled", "yes"), ("env", {"A": 1}), ("metadata", 1), ("args", 1)]
+)
 def test_an_entry_of_ours_that_cline_could_not_read_is_named(place: Place, key: str, value: object) -> None:
     entry = {"command": str(place.program), "args": ["mcp"], key: value}
     before = place.write({"mcpServers": {"backstory": entry}})
@@ -260,7 +268,9 @@ def test_a_broken_sibling_is_named(place: Place) -> None:
     place.write({"mcpServers": {"good": OTHER, "bad": {"args": ["x"]}, "odd": {"url": "nowhere"}}})
     done = place.run("setup", "cline")
     assert done.code == 0
-    assert 'look   the entry "bad" has neither "command" nor "url", so Cline loads no server at all.' in done.out
+    assert (
+        'look   the entry "bad" has neither "command" nor "url", so Cline loads no server at all.' in done.out
+    )
     assert 'the entry "odd" has a "url" that is no address' in done.out
     assert place.servers()["bad"] == {"args": ["x"]}
     found = place.run("setup", "cline", "--json").json["clients"][0]["broken_entries"]

@@ -1,4 +1,4 @@
-"""For any settings file without an entry of ours: setup, then disconnect, gives the same bytes back, or setup refuses."""
+"""For any settings without an entry of ours: setup and disconnect give the same bytes back, or setup refuses."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ FOREIGN = st.fixed_dictionaries({"command": st.just("node"), "args": st.just(["s
 SERVERS = st.dictionaries(KEYS, FOREIGN | VALUES, max_size=4)
 DOCUMENTS = st.dictionaries(KEYS, VALUES, max_size=3).flatmap(
     lambda base: st.permutations([*base.items()]).map(dict)
-) | st.tuples(st.dictionaries(KEYS, VALUES, max_size=2), SERVERS, st.dictionaries(KEYS, VALUES, max_size=2)).map(
-    lambda parts: {**parts[0], "mcpServers": parts[1], **parts[2]}
-)
+) | st.tuples(
+    st.dictionaries(KEYS, VALUES, max_size=2), SERVERS, st.dictionaries(KEYS, VALUES, max_size=2)
+).map(lambda parts: {**parts[0], "mcpServers": parts[1], **parts[2]})
 BLANKS = st.text(" \t\r\n", max_size=3)
 
 
@@ -63,7 +63,9 @@ def loose(draw: st.DrawFn) -> bytes:
 
     def write(found: Any) -> str:
         if isinstance(found, dict):
-            members = [f"{json.dumps(key)}{draw(BLANKS)}:{draw(BLANKS)}{write(one)}" for key, one in found.items()]
+            members = [
+                f"{json.dumps(key)}{draw(BLANKS)}:{draw(BLANKS)}{write(one)}" for key, one in found.items()
+            ]
             if members and draw(st.booleans()):
                 members.insert(0, members[-1])
             return "{" + draw(BLANKS) + f"{draw(BLANKS)},{draw(BLANKS)}".join(members) + draw(BLANKS) + "}"
@@ -80,7 +82,9 @@ def damaged(draw: st.DrawFn) -> bytes:
     text = draw(pretty())
     at = draw(st.integers(0, len(text)))
     upto = draw(st.integers(at, min(at + 3, len(text))))
-    put = draw(st.sampled_from([b"", b"//x\n", b"/**/", b",", b"\x00", b"\xff", b"\xef\xbb\xbf", b"NaN", b"'"]))
+    put = draw(
+        st.sampled_from([b"", b"//x\n", b"/**/", b",", b"\x00", b"\xff", b"\xef\xbb\xbf", b"NaN", b"'"])
+    )
     return text[:at] + put + text[upto:]
 
 
@@ -209,7 +213,9 @@ def test_the_scanner_takes_exactly_what_is_json(text: bytes) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(pretty() | loose(), st.text(max_size=8), st.lists(st.text(max_size=4), max_size=2))
-def test_an_entry_put_in_is_read_back_and_the_rest_is_the_same(text: bytes, command: str, args: list[str]) -> None:
+def test_an_entry_put_in_is_read_back_and_the_rest_is_the_same(
+    text: bytes, command: str, args: list[str]
+) -> None:
     spec = texts.Spec({"command": command, "args": args, "gone": None}, {"timeout": 60})
     try:
         before = texts.entries(text)

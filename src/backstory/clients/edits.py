@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .jsontext import Member, Node, parse
+from .jsontext import DEEPEST, Member, Node, parse
 
 Json = str | int | Sequence[str] | Mapping[str, "Json"]
 UNIT = b"  "
@@ -175,7 +175,16 @@ def show(text: bytes, node: Node, indent: str = "") -> list[str]:
     return [*found, indent + "}"]
 
 
-def _flat(text: bytes, node: Node) -> str:
+def _flat(text: bytes, node: Node, depth: int = DEEPEST) -> str:
     """A value on one line."""
-    raw = text[node.start : node.end].decode("utf-8", "replace")
-    return re.sub(r"\s*\n\s*", " ", raw)
+    if node.kind not in ("array", "object"):
+        return text[node.start : node.end].decode("utf-8", "replace")
+    if depth <= 0:
+        return "…"
+    if node.kind == "array":
+        return "[" + ", ".join(_flat(text, item, depth - 1) for item in node.items) + "]"
+    members = [
+        f"{json.dumps(member.key, ensure_ascii=False)}: {_flat(text, member.node, depth - 1)}"
+        for member in node.members
+    ]
+    return "{" + ", ".join(members) + "}"

@@ -8,6 +8,7 @@ never seen empty; one that is older than ten seconds belongs to a dead writer an
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import time
@@ -20,6 +21,8 @@ from ..errors import ClientError
 STALE = 10.0
 PATIENCE = 10.0
 POLL = 0.025
+TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
+"""What a rename says that meets another writer's lock, which may be gone a moment later."""
 
 
 class Clock:
@@ -58,7 +61,7 @@ def _take(lock: Path, token: str) -> bool:
         (staging / f"owner.{token}").write_text(token, "utf-8")
         staging.rename(lock)
     except BaseException as error:
-        taken = isinstance(error, OSError) and lock.exists()
+        taken = isinstance(error, OSError) and (error.errno in TAKEN or lock.exists())
         shutil.rmtree(staging, ignore_errors=True)
         if not taken:
             raise
