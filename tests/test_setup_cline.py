@@ -260,7 +260,7 @@ def test_an_entry_of_ours_that_cline_could_not_read_is_named(place: Place, key: 
     if key == "args":  # it starts no `mcp`, so it is not ours
         assert "another program" in done.err
     else:
-        assert f'the entry "backstory" has a "{key}" that is' in done.err
+        assert f'the entry "backstory" has "{key}" that is' in done.err
     assert (done.code, place.settings.read_bytes()) == (1, before)
 
 
@@ -271,7 +271,7 @@ def test_a_broken_sibling_is_named(place: Place) -> None:
     assert (
         'look   the entry "bad" has neither "command" nor "url", so Cline loads no server at all.' in done.out
     )
-    assert 'the entry "odd" has a "url" that is no address' in done.out
+    assert 'the entry "odd" has "url" that is no address' in done.out
     assert place.servers()["bad"] == {"args": ["x"]}
     found = place.run("setup", "cline", "--json").json["clients"][0]["broken_entries"]
     assert [one["name"] for one in found] == ["bad", "odd"]

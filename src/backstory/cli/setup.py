@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..clients.health import answer
+from ..clients.program import is_kept
 from ..clients.registration import Here, installed, look
 from ..clients.selftest import Answer
 from ..clients.setup import Plan, plan, setup
@@ -53,11 +54,15 @@ def draw_result(view: View, done: Plan, got: Answer) -> Iterator[Line]:
         yield from draw_word(view, "test", text, "failing")
 
 
-def draw_troubles(view: View, done: Plan) -> Iterator[Line]:
+def draw_troubles(view: View, done: Plan, where: Here) -> Iterator[Line]:
     """What keeps the agent from using the entry, in spite of a setup that went well."""
     title = done.client.title
     for name, why in done.found.broken:
         text = f'the entry "{name}" {why}, so {title} loads no server at all. Mend or remove that entry.'
+        yield from draw_word(view, "look", text, "rejected")
+    if not is_kept(where.program):
+        where_from = where.program.command
+        text = f"{where_from} runs from a cache that is cleaned some day; install Backstory, and set up again"
         yield from draw_word(view, "look", text, "rejected")
     entry = done.found.entry
     if isinstance(entry, dict) and entry.get("disabled") is True:
@@ -115,15 +120,15 @@ def _show(app: App, done: Plan, got: Answer | None, where: Here) -> None:
         write([spans(said)])
         if got is not None and got.problem is not None:
             write(draw_word(view, "test", f"its server did not answer: {got.problem}", "failing"))
-        write(draw_troubles(view, done))
+        write(draw_troubles(view, done, where))
         return
     write(draw_setup(view, done, where, dry=got is None))
     if got is None:
-        write(draw_troubles(view, done))
+        write(draw_troubles(view, done, where))
         write([spans("Nothing was written.")])
         return
     write(draw_result(view, done, got))
-    write(draw_troubles(view, done))
+    write(draw_troubles(view, done, where))
     if not app.term.quiet:
         text = AFTER.format(title=done.client.title, name=done.client.name)
         write([(), *(spans(line) for line in wrap(text, view.width - 4))])

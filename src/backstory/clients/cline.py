@@ -78,7 +78,7 @@ def _nested(entry: Mapping[str, Value]) -> str | None:
     if not isinstance(transport, dict):
         return 'has no "transport" that is an object'
     if transport.get("type") not in TYPES:
-        return f'has a "transport" whose "type" is none of {", ".join(TYPES)}'
+        return f'has "transport" whose "type" is none of {", ".join(TYPES)}'
     form = _STDIO if transport["type"] == "stdio" else _URL
     return _first(transport, form) or _first(entry, _COMMON)
 
@@ -88,21 +88,21 @@ def _stdio(entry: Mapping[str, Value]) -> str | None:
         return 'has neither "command" nor "url"'
     kind = entry.get("type") or entry.get("transportType")
     if kind not in (None, "stdio"):
-        return 'has a "command", and a "type" that is not stdio'
+        return 'has "command", and a "type" that is not stdio'
     return _first(entry, _STDIO) or _first(entry, (*_COMMON, *_KINDS))
 
 
 def _url(entry: Mapping[str, Value]) -> str | None:
     kind = entry.get("type") or entry.get("transportType")
     if kind == "stdio":
-        return 'has a "url", and a "type" of stdio'
+        return 'has "url", and a "type" of stdio'
     return _first(entry, _URL) or _first(entry, (*_COMMON, *_KINDS))
 
 
 def _first(entry: Mapping[str, Value], form: Iterable[tuple[str, bool, Check, str]]) -> str | None:
     for key, needed, check, words in form:
         if (key in entry or needed) and not check(entry.get(key)):
-            return f'has a "{key}" that is {words}' if key in entry else f'has no "{key}"'
+            return f'has "{key}" that is {words}' if key in entry else f'has no "{key}"'
     return None
 
 

@@ -13,8 +13,8 @@ from ...errors import ClientError
 from ..program import quiet_flags
 
 LIMIT = 30.0
-OWN_ERROR = (-1, 4294967295)
-"""Exit codes of wsl.exe itself; others are those of the program inside."""
+OWN_ERROR = (-1, 255, 4294967295)
+"""Exit codes of wsl.exe itself, as Windows and others count them; our scripts leave with none of these."""
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,256}")
 HELPERS = re.compile(r"docker-desktop(-data)?|rancher-desktop(-data)?|podman-machine-.*", re.IGNORECASE)
 """Distributions that programs keep for themselves."""
