@@ -139,7 +139,7 @@ def test_a_user_s_rule_is_kept(ubuntu: Distribution, place: Place) -> None:
     ubuntu.rule.parent.mkdir()
     ubuntu.rule.write_text("mine\n")
     done = place.run("wsl", "setup", "--target", "cline")
-    assert f"keep   {ubuntu.rule}: it was edited," in " ".join(done.out.split("\n"))
+    assert f"keep {ubuntu.rule}: it was edited, and is yours" in " ".join(done.out.split())
     assert place.run("wsl", "remove", "--target", "cline").code == 0
     assert ubuntu.rule.read_text() == "mine\n"
 
