@@ -21,7 +21,7 @@ def test_a_home_is_as_it_was(place: Place) -> None:
     assert place.files() != before
     assert place.run("disconnect", "cline").code == 0
     assert place.files() == before
-    assert not (place.home / ".backstory" / "clients").exists()
+    assert not (place.home / ".backstory").exists()
 
 
 def test_a_file_that_nobody_touched_gets_its_bytes_back(place: Place) -> None:

@@ -351,6 +351,23 @@ def test_a_server_that_does_not_answer_is_said_and_the_entry_stays(place: Place)
     assert place.servers() == {"backstory": place.entry()}
 
 
+@pytest.mark.parametrize("kind", ["sse", None])
+def test_a_type_that_would_make_cline_refuse_the_entry_goes(place: Place, kind: str | None) -> None:
+    place.write({"mcpServers": {"backstory": place.entry(type=kind, transportType="stdio")}})
+    assert place.run("setup", "cline").code == 0
+    assert place.servers()["backstory"] == place.entry(transportType="stdio")
+
+
+def test_a_relative_variable_is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place.home)
+    monkeypatch.setenv("CLINE_DIR", ".cline")
+    done = place.run("setup", "cline")
+    assert (
+        "look   CLINE_DIR is relative: Cline finds these files only when it starts in this folder" in done.out
+    )
+    assert place.servers() == {"backstory": place.entry()}
+
+
 def test_a_receipt_is_kept_for_its_owner_alone(place: Place) -> None:
     before = place.write({"mcpServers": {"other": OTHER}})
     place.run("setup", "cline")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,10 @@ from typing import Any
 import pytest
 
 import backstory
-from backstory.clients import rule
+from backstory.clients import lock, rule
 
 from . import mcp_server
-from .home import ClineHome, free_port
+from .home import RUN_LIMIT, ClineHome, free_port
 from .model import Model, Reply, Script
 
 pytestmark = pytest.mark.real_cline
@@ -163,6 +164,30 @@ def test_cline_s_own_add_before_and_after(connected: Connected) -> None:
     # Cline's own next write finds its lock free and the file as it left it.
     connected.mcp("add", "last", "--yes", *server)
     assert list(connected.servers()) == ["shop", "later", "last"]
+
+
+def test_cline_waits_while_our_lock_is_held(connected: Connected) -> None:
+    connected.backstory("setup", "cline")
+    before = connected.settings.read_bytes()
+    with lock.held(connected.settings):
+        adding = subprocess.Popen(
+            [str(connected.cline.binary), "mcp", "add", "shop", "--yes", "--", "x"],
+            env=connected.cline.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        connected.cline.started.append(adding)
+        deadline = time.monotonic() + RUN_LIMIT
+        # Each of Cline's attempts makes a folder of its own first.
+        while not list(connected.settings.parent.glob("*.lock.tmp.*")):
+            assert adding.poll() is None, "Cline wrote in spite of the lock"
+            assert time.monotonic() < deadline
+        assert connected.settings.read_bytes() == before
+    assert adding.wait(RUN_LIMIT) == 0
+    assert list(connected.servers()) == ["backstory", "shop"]
+    assert not list(connected.settings.parent.glob("*.lock*"))
 
 
 def test_what_setup_calls_broken_costs_cline_all_servers(connected: Connected) -> None:

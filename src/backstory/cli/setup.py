@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -63,6 +64,10 @@ def draw_troubles(view: View, done: Plan, where: Here) -> Iterator[Line]:
     if not is_kept(where.program):
         where_from = where.program.command
         text = f"{where_from} runs from a cache that is cleaned some day; install Backstory, and set up again"
+        yield from draw_word(view, "look", text, "rejected")
+    named_by = done.client.settings(where.env, where.platform)
+    if not Path(named_by.path).is_absolute():
+        text = f"{named_by.rule} is relative: {title} finds these files only when it starts in this folder"
         yield from draw_word(view, "look", text, "rejected")
     entry = done.found.entry
     if isinstance(entry, dict) and entry.get("disabled") is True:

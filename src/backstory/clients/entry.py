@@ -95,7 +95,7 @@ def written(text: bytes | None, program: Command, home: str | None, path: str | 
     if isinstance(there, dict):
         fixed["transport"] = None
         fixed.update(
-            {key: None for key in ("type", "transportType") if there.get(key) not in (None, "stdio")}
+            {key: None for key in ("type", "transportType") if key in there and there[key] != "stdio"}
         )
         if flat is None:
             fixed.update(_carried(there))

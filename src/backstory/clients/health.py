@@ -130,7 +130,7 @@ def _ours(client: Client, found: Found, here: Here) -> Iterator[Remark]:
     got = answer(client, found, here, ANSWER_LIMIT)
     if got.problem is not None:
         yield Remark(
-            "broken", f"{title}: the server did not answer: {got.problem}", advice=f"{started(entry)}"
+            "broken", f"{title}: the server did not answer: {got.problem}", advice=f"try it: {started(entry)}"
         )
         return
     whole = found.rule_state in ("current", "edited")

@@ -21,7 +21,7 @@ from ..errors import ClientError
 STALE = 10.0
 PATIENCE = 10.0
 POLL = 0.025
-TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
+TAKEN = (errno.ENOTEMPTY, errno.EEXIST, *((errno.EACCES,) if os.name == "nt" else ()))
 """What a rename says that meets another writer's lock, which may be gone a moment later."""
 
 

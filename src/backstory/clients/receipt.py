@@ -60,9 +60,9 @@ def save(home: Path, receipt: Receipt) -> None:
 
 
 def drop(home: Path, client: str, settings: str) -> None:
-    """Forget a receipt; the last one takes the folder along."""
+    """Forget a receipt; the last one takes the folders along that hold nothing else."""
     files.remove(path_of(home, client, settings))
-    files.remove_empty([home / FOLDER])
+    files.remove_empty([home, home / FOLDER])
 
 
 def _load(path: Path) -> Receipt | None:
