@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import stat
+import threading
 from pathlib import Path
 
 import pytest
 from connected import Place, install
 
 from backstory.clients import rule
+from backstory.clients.files import write
 
 OTHER = {"command": "npx", "args": ["-y", "some-server"], "env": {"TOKEN": "t"}}
 
@@ -341,6 +343,34 @@ def test_a_file_that_cannot_be_written_leaves_everything_as_it_was(place: Place,
     files = place.files()
     assert place.run("setup", "cline").code == 1
     assert place.files() == files
+
+
+def test_a_write_that_fails_takes_back_what_was_written_before_it(place: Place, tmp_path: Path) -> None:
+    place.settings.parent.mkdir(parents=True)
+    place.settings.symlink_to(tmp_path / "no such folder" / "mcp.json")
+    files = place.files()
+    done = place.run("setup", "cline")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "No such file or directory" in done.err
+    assert place.files() == files
+    assert not (place.home / ".backstory").exists()
+
+
+def test_readers_see_the_old_bytes_or_the_new_ones(place: Place) -> None:
+    place.write("x" * 100_000)
+    seen, running = set[bytes](), True
+
+    def look() -> None:
+        while running:
+            seen.add(place.settings.read_bytes())
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    for letter in (b"y", b"z") * 20:
+        write(place.settings, letter * 100_000)
+    running = False
+    reader.join(60)
+    assert {data[:1] * 100_000 for data in seen} == seen
 
 
 def test_a_server_that_does_not_answer_is_said_and_the_entry_stays(place: Place) -> None:

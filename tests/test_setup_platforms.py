@@ -91,6 +91,7 @@ def test_old_places(platform: str, env: dict[str, str], old: str, rule: str) -> 
 
 def test_the_table_names_the_store_here_and_in_a_distribution() -> None:
     assert CLINE.store(WINDOWS, "win32").path == "C:\\Users\\dev\\.cline\\data\\sessions"
+    assert CLINE.store({**POSIX, "CLINE_DATA_DIR": "/d"}, "linux").path == "/d/sessions"
     assert CLINE.store({**POSIX, "CLINE_SESSION_DATA_DIR": "/s"}, "linux").path == "/s"
     assert (CLINE.inside.variable, CLINE.inside.folder, CLINE.inside.store) == (
         "CLINE_DIR",
