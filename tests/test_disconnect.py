@@ -137,7 +137,26 @@ def test_an_entry_of_another_keeps_the_shared_rule(place: Place, tmp_path: Path,
     assert done.code == 0
     assert place.settings.read_bytes() == before
     assert place.rule.read_text() == rule.text()
-    assert "the entry that stays may need it" in done.out
+    assert "an entry that stays may need it" in done.out
+
+
+@pytest.mark.parametrize("first", ["default", "named"])
+def test_a_rule_that_two_registrations_share_goes_with_the_last(
+    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, first: str
+) -> None:
+    named = {"default": "", "named": str(tmp_path / "mcp.json")}
+    before = place.files()
+    for one in named.values():
+        monkeypatch.setenv("CLINE_MCP_SETTINGS_PATH", one)
+        place.run("setup", "cline")
+    monkeypatch.setenv("CLINE_MCP_SETTINGS_PATH", named.pop(first))
+    place.run("disconnect", "cline")
+    assert place.rule.read_text() == rule.text()
+    monkeypatch.setenv("CLINE_MCP_SETTINGS_PATH", *named.values())
+    place.run("disconnect", "cline")
+    assert place.files() == before
+    assert not (tmp_path / "mcp.json").exists()
+    assert not (place.home / ".backstory").exists()
 
 
 def test_a_dead_entry_of_ours_goes(place: Place) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..clients.disconnect import Removal, disconnect, plan
-from ..clients.health import elsewhere, how_to_leave
+from ..clients.elsewhere import elsewhere, how_to_leave
 from ..clients.registration import Here
 from .connecting import change_json, draw_change, draw_word, here, named, refuse_db
 from .line import Line, View, spans

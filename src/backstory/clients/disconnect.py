@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import structs
+
 from . import files, lock, receipt, rule, settings
+from .elsewhere import elsewhere
 from .entry import NAME, every_owner
+from .receipt import Receipt
 from .registration import Found, Here, absolute, look, read
 from .setup import Change, before_us, refuse
 from .table import Client
@@ -47,8 +51,9 @@ def plan(client: Client, here: Here) -> Removal:
         changes.append(Change(found.path, found.text, before_us(found.text, earlier)))
     elif found.owner in STAYS:
         kept.append(Kept(found.path, f'its entry "{NAME}" {STAYS[found.owner]}'))
+    shared = {one.rule for one in elsewhere(client, here)}
     for path in rule_paths(client, found, here):
-        _rule(path, here, found.owner in STAYS, changes, kept)
+        _rule(path, here, found.owner in STAYS or path in shared, changes, kept)
     for place in client.old_settings(here.env, here.platform):
         _old_settings(absolute(place), here, changes, kept)
     return Removal(client, found, tuple(changes), tuple(kept))
@@ -73,9 +78,21 @@ def disconnect(client: Client, here: Here, clock: lock.Clock | None = None) -> R
     if now.found.owner not in STAYS:
         earlier = receipt.load(here.home, client.name, str(now.found.path))
         if earlier is not None:
-            files.remove_empty([Path(folder) for folder in earlier.folders])
-            receipt.drop(here.home, client.name, str(now.found.path))
+            _close(earlier, here)
     return now
+
+
+def _close(done: Receipt, here: Here) -> None:
+    """End a receipt: folders that setup made go where they are empty, else with the last that shares the rule."""
+    folders = [Path(folder) for folder in done.folders]
+    gone = {str(folder) for folder in files.remove_empty(folders)}
+    left = [folder for folder in done.folders if folder not in gone]
+    receipt.drop(here.home, done.client, done.settings)
+    for other in receipt.every(here.home, done.client):
+        if left and other.rule == done.rule:
+            folders_of_both = tuple(dict.fromkeys((*left, *other.folders)))
+            receipt.save(here.home, structs.replace(other, folders=folders_of_both))
+            break
 
 
 def rule_paths(client: Client, found: Found, here: Here) -> list[Path]:
@@ -98,7 +115,7 @@ def _rule(path: Path, here: Here, shared: bool, changes: list[Change], kept: lis
     if not rule.is_generated(found):
         kept.append(Kept(path, "it was edited, and is yours"))
     elif shared:
-        kept.append(Kept(path, "the entry that stays may need it"))
+        kept.append(Kept(path, "an entry that stays may need it"))
     else:
         changes.append(Change(path, found, None))
 

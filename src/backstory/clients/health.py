@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..errors import ClientError
-from . import receipt, selftest, settings
-from .entry import HOME, NAME, env_of, every_owner, started
-from .registration import Found, Here, absolute, installed, look, read, rule_state
+from . import selftest
+from .elsewhere import elsewhere, has_ours, how_to_leave, rule_at
+from .entry import HOME, NAME, env_of, started
+from .registration import Found, Here, absolute, installed, look
 from .selftest import Answer
 from .table import Client
 
@@ -26,13 +26,6 @@ class Remark(NamedTuple):
     advice: str | None = None
 
 
-class Elsewhere(NamedTuple):
-    """A registration that the present environment does not name; `rule` is null where none of ours lies there."""
-
-    settings: Path
-    rule: Path | None
-
-
 def remarks(client: Client, here: Here) -> list[Remark]:
     """Everything about one client; empty where it is not installed and nothing of us is there."""
     try:
@@ -43,33 +36,6 @@ def remarks(client: Client, here: Here) -> list[Remark]:
     other = [*_elsewhere(client, here), *_leftovers(client, here)]
     there = bool(installed(client, here)) or found.owner != "nobody" or found.rule_state != "absent"
     return [*(about if there else []), *other]
-
-
-def elsewhere(client: Client, here: Here) -> Iterator[Elsewhere]:
-    """Registrations under other values of the environment: at the default places, and those with a receipt."""
-    own = absolute(client.settings(here.env, here.platform).path)
-    plain = {name: text for name, text in here.env.items() if name not in client.variables}
-    default = [
-        (
-            absolute(client.settings(plain, here.platform).path),
-            absolute(client.rule(plain, here.platform).path),
-        )
-    ]
-    # Each variable by itself may have been set when setup ran.
-    for variable in client.variables:
-        if variable in here.env:
-            env = {**plain, variable: here.env[variable]}
-            places = (client.settings(env, here.platform), client.rule(env, here.platform))
-            default.append((absolute(places[0].path), absolute(places[1].path)))
-    kept = [(Path(one.settings), Path(one.rule)) for one in receipt.every(here.home, client.name)]
-    seen = {own}
-    for path, rule_path in (*default, *kept):
-        if path in seen:
-            continue
-        seen.add(path)
-        if _has_ours(path, here):
-            generated = _rule_at(rule_path, here) in ("current", "older")
-            yield Elsewhere(path, rule_path if generated else None)
 
 
 def answer(client: Client, found: Found, here: Here, limit: float = selftest.LIMIT) -> Answer:
@@ -152,40 +118,14 @@ def _elsewhere(client: Client, here: Here) -> Iterator[Remark]:
         yield Remark("note", text, details, how_to_leave(client, other))
 
 
-def how_to_leave(client: Client, other: Elsewhere) -> str:
-    """The call that takes a registration of another environment back."""
-    named = f"CLINE_MCP_SETTINGS_PATH={other.settings}"
-    folder = f" CLINE_DIR={other.rule.parent.parent}" if other.rule is not None else ""
-    return f"{named}{folder} backstory disconnect {client.name}"
-
-
 def _leftovers(client: Client, here: Here) -> Iterator[Remark]:
     """What earlier ways of registering left behind."""
     old = [absolute(place) for place in client.old_settings(here.env, here.platform)]
-    left = [path for path in old if _has_ours(path, here)]
+    left = [path for path in old if has_ours(path, here)]
     for place in client.old_rules(here.env, here.platform):
-        if _rule_at(absolute(place), here) in ("current", "older"):
+        if rule_at(absolute(place), here) in ("current", "older"):
             left.append(absolute(place))
     if left:
         where = tuple(here.short(path) for path in left)
         text = f"{client.title}: left over, and not read any more"
         yield Remark("note", text, where, f"backstory disconnect {client.name} removes it")
-
-
-def _has_ours(path: Path, here: Here) -> bool:
-    try:
-        text = read(path, here)
-        path_value = here.env.get("PATH")
-        return text is not None and every_owner(text, here.program, here.lives, path_value) in (
-            "ours",
-            "dead",
-        )
-    except (ClientError, settings.Unreadable):
-        return False
-
-
-def _rule_at(path: Path, here: Here) -> str:
-    try:
-        return rule_state(read(path, here))
-    except ClientError:
-        return "absent"
