@@ -113,10 +113,15 @@ def test_an_error_that_was_mended_comes_with_what_made_it_pass(home: Path) -> No
     assert f"conversation/{server.MENDED} position 1" in first
     assert "this failed before:\n> npm test\n" in first
     assert f"> {server.ERROR}" in first
-    assert (
-        "this made it pass, 4 s later, changed files:\n> /home/dev/work/demo/src/limiter.ts +1 -1\n" in first
-    )
+    assert "this made it pass, 4 s later, changed files:\n> src/limiter.ts +1 -1\n" in first
     assert "> - a.quota\n> + a?.quota" in first
+
+
+def test_a_small_budget_leaves_what_mended_the_very_error_readable(home: Path) -> None:
+    (answer,) = asked(home, call("recall", query=server.ERROR, max_tokens=300))
+    first = text_of(answer).partition("\n2. ")[0]
+    assert f"> {server.ERROR}" in first
+    assert "> src/limiter.ts +1 -1\nchanged lines:\n> src/limiter.ts\n> - a.quota\n> + a?.quota" in first
 
 
 def test_what_is_asked_for_limits_what_is_found(home: Path) -> None:
