@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 
+from . import vocabulary
 from .mended import Mended
 from .terms import expanded
 
@@ -29,6 +30,7 @@ def put(
 ) -> None:
     """Index a text, in the place of what the row had: its own words, its neighbours', its title and its paths."""
     take_out(connection, [row])
+    vocabulary.put(connection, vocabulary.words(f"{own}\n{title}\n{' '.join(paths)}"))
     connection.execute(
         "INSERT INTO memory_fts (rowid, own, near, title, paths) VALUES (?, ?, ?, ?, ?)",
         (row, expanded(own), expanded(near), expanded(title), expanded(" ".join(paths))),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ..store import read
 from ..store.results import Cost
-from . import rank, terms
+from . import rank
 from .learn import source_key
 from .mended import Mended
 from .rank import Scope
@@ -86,7 +86,8 @@ def recall(connection: sqlite3.Connection, query: str, workspace: str, scope: Sc
     found: list[Passage] = []
     seen: set[int] = set()
     per_session: dict[str, int] = {}
-    scored = rank.best(connection, query, scope, limit * 6)
+    ranked = rank.ranked(connection, query, scope, limit * 6)
+    scored = ranked.found
     top = scored[0].score if scored else 1.0
     for place, n in enumerate(rank.best_mended(connection, query, scope, MENDED)):
         passage = _of_mended(connection, n)
@@ -107,7 +108,7 @@ def recall(connection: sqlite3.Connection, query: str, workspace: str, scope: Sc
             seen.add(key)
         found.append(replace(passage, score=one.score))
     conversations, facts = counts(connection, scope.workspace)
-    return Recall(query, workspace, conversations, facts, tuple(found[:limit]), tuple(terms.terms(query)))
+    return Recall(query, workspace, conversations, facts, tuple(found[:limit]), ranked.words, ranked.repaired)
 
 
 def counts(connection: sqlite3.Connection, workspace: int) -> tuple[int, int]:

@@ -89,8 +89,13 @@ CREATE VIRTUAL TABLE memory_fts USING fts5 (
 CREATE VIRTUAL TABLE mended_fts USING fts5 (
     error, command, paths, tokenize = "porter unicode61 remove_diacritics 2"
 );
--- The words of the index, for the repair of misspelt ones.
-CREATE VIRTUAL TABLE memory_words USING fts5vocab ('memory_fts', 'row');
+-- The words of the index, letters alone and not stemmed, for the repair of misspelt ones.
+CREATE TABLE memory_word (
+    letter TEXT NOT NULL,                       -- its first
+    size   INTEGER NOT NULL,                    -- its letters
+    word   TEXT NOT NULL,
+    PRIMARY KEY (letter, size, word)
+) WITHOUT ROWID;
 
 CREATE VIEW exchanges AS
 SELECT workspace.name AS workspace, session.id AS session_id, exchange.position, exchange.at, conversation.project,

@@ -1,0 +1,140 @@
+"""The words that the memory holds, and the repair of misspelt ones of a query by them."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from . import terms
+from .terms import Term
+
+SHORTEST, LONGEST = 3, 24
+"""Letters of a word that is kept here."""
+REPAIRED = 4
+"""Letters of the shortest word that is repaired."""
+FAR = 8
+"""Letters from which two slips in a word are repaired."""
+
+_word = re.compile(r"[^\W\d_]{3,24}")
+_plain = re.compile(r"[^\W\d_]+")
+
+
+def words(text: str) -> set[str]:
+    """The words of a text that can repair others: letters alone, in lower case, no CJK."""
+    return {word for word in _word.findall(terms.folded(text)) if word < "\u2000"}
+
+
+def put(connection: sqlite3.Connection, found: Iterable[str]) -> None:
+    """Keep words."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO memory_word (letter, size, word) VALUES (?, ?, ?)",
+        [(word[0], len(word), word) for word in found],
+    )
+
+
+def repaired(
+    connection: sqlite3.Connection, wanted: Sequence[Term], workspace: int
+) -> tuple[list[Term], dict[str, str]]:
+    """The terms with those repaired that stand nowhere in a workspace, and what was taken for which."""
+    found: list[Term] = []
+    taken: dict[str, str] = {}
+    for term in wanted:
+        word = term.forms[0][0]
+        if len(term.forms) > 1 or len(word) < REPAIRED or not _plain.fullmatch(word) or word >= "\u2000":
+            found.append(term)
+            continue
+        if _uses(connection, terms.expression((word,)), 1):
+            found.append(term)
+            continue
+        parts = _apart(connection, word)
+        instead = None if parts else _nearest(connection, word)
+        if parts is not None:
+            found.append(replace(term, forms=(parts,)))
+            found += [Term(part, ((part,),), terms.PART) for part in parts]
+        elif instead is not None:
+            taken[word] = instead
+            found.append(Term(instead, ((instead,),), term.weight))
+        else:
+            found.append(term)
+    return found, taken
+
+
+def _uses(connection: sqlite3.Connection, expression: str, most: int) -> int:
+    """In how many rows an expression stands, counted up to `most`."""
+    (count,) = connection.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM memory_fts WHERE memory_fts MATCH ? LIMIT ?)", (expression, most)
+    ).fetchone()
+    return int(count)
+
+
+def _apart(connection: sqlite3.Connection, word: str) -> tuple[str, str] | None:
+    """Two words that stand side by side where the query has them as one."""
+    for place in range(SHORTEST, len(word) - SHORTEST + 1):
+        pair = word[:place], word[place:]
+        if all(_is_known(connection, part) for part in pair) and _uses(connection, terms.expression(pair), 1):
+            return pair
+    return None
+
+
+def _is_known(connection: sqlite3.Connection, word: str) -> bool:
+    return (
+        connection.execute(
+            "SELECT 1 FROM memory_word WHERE letter = ? AND size = ? AND word = ?", (word[0], len(word), word)
+        ).fetchone()
+        is not None
+    )
+
+
+def _nearest(connection: sqlite3.Connection, word: str) -> str | None:
+    """The kept word that a misspelt one most likely means."""
+    slips = 2 if len(word) >= FAR else 1
+    near = []
+    for candidate in _candidates(connection, word, slips):
+        away = distance(word, candidate, slips)
+        if away <= slips:
+            near.append((away, candidate[0] != word[0], candidate))
+    best = sorted(near)[:12]
+    if not best:
+        return None
+    counted = [(away, other, -_uses(connection, terms.expression((one,)), 1000), one) for away, other, one in best]
+    known = [one for one in counted if one[2]]
+    return min(known)[3] if known else None
+
+
+def _candidates(connection: sqlite3.Connection, word: str, slips: int) -> Iterator[str]:
+    """Kept words of about the same length and letters; those with another first letter where only that is wrong."""
+    own = set(word)
+    for (candidate,) in connection.execute(
+        "SELECT word FROM memory_word WHERE letter = ? AND size BETWEEN ? AND ?",
+        (word[0], len(word) - slips, len(word) + slips),
+    ):
+        if len(own.symmetric_difference(candidate)) <= 2 * slips:
+            yield candidate
+    letters = [letter for (letter,) in connection.execute("SELECT DISTINCT letter FROM memory_word")]
+    others = {word[1:], word[1] + word[0] + word[2:], *(letter + word[1:] for letter in letters)}
+    others.update(letter + word for letter in letters)
+    for other in sorted(others):
+        if other[0] != word[0] and _is_known(connection, other):
+            yield other
+
+
+def distance(one: str, other: str, most: int) -> int:
+    """Slips between two words: a letter more, less, changed, or two side by side swapped; above `most` is not exact."""
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        now = [i]
+        for j, against in enumerate(other, 1):
+            cost = min(last[j] + 1, now[j - 1] + 1, last[j - 1] + (letter != against))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == against:
+                cost = min(cost, before[j - 2] + 1)
+            now.append(cost)
+        if min(now) > most:
+            return most + 1
+        before, last = last, now
+    return last[-1]
