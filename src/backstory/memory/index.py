@@ -21,20 +21,16 @@ def row_of_fact(n: int) -> int:
 
 
 def put(
-    connection: sqlite3.Connection,
-    row: int,
-    own: str,
-    near: str = "",
-    title: str = "",
-    paths: Sequence[str] = (),
+    connection: sqlite3.Connection, row: int, own: str, title: str = "", paths: Sequence[str] = ()
 ) -> None:
-    """Index a text, in the place of what the row had: its own words, its neighbours', its title and its paths."""
+    """Index a text, in the place of what the row had: its own words, its title and its paths."""
     take_out(connection, [row])
-    vocabulary.put(connection, vocabulary.words(f"{own}\n{title}\n{' '.join(paths)}"))
+    named = "\n".join(paths)
     connection.execute(
-        "INSERT INTO memory_fts (rowid, own, near, title, paths) VALUES (?, ?, ?, ?, ?)",
-        (row, expanded(own), expanded(near), expanded(title), expanded(" ".join(paths))),
+        "INSERT INTO memory_fts (rowid, own, title, paths) VALUES (?, ?, ?, ?)",
+        (row, f" {expanded(own)} ", f" {expanded(title)} ", f" {expanded(named)} "),
     )
+    vocabulary.put(connection, vocabulary.words(f"{own}\n{title}\n{named}"))
 
 
 def take_out(connection: sqlite3.Connection, rows: Iterable[int]) -> None:

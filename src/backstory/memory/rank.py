@@ -6,25 +6,30 @@ import math
 import sqlite3
 from collections.abc import Sequence
 
-import msgspec
 from msgspec import Struct
 
 from . import terms, vocabulary
-from .stem import stem
 from .terms import Term
 
-WEIGHTS = (1.0, 0.4, 0.6, 0.6)
-"""Of a text's own words, its neighbours', its title and its paths."""
-POOL = 200
-"""Rows that are ranked again after the index has ranked all."""
+POOL = 150
+"""Rows that the index gives, to be ranked again with their neighbours."""
+BUDGET = 8_000
+"""Matches that the index ranks; words that stand in more rows than that allows only count in the second ranking."""
+LONGEST = 30_000
+"""Characters of a text that the second ranking looks at."""
 
 
 class Tuning(Struct, frozen=True):
-    """How much each sign counts beside the words themselves."""
+    """How much each sign counts. `k1` and `b` are those of BM25; the others are weights beside a text's own words."""
 
-    coverage: float = 0.6
-    pair: bool = True
-    session: float = 0.1
+    k1: float = 0.9
+    b: float = 0.3
+    near: tuple[float, ...] = (0.4, 0.2)
+    title: float = 0.6
+    paths: float = 0.6
+    coverage: float = 0.0
+    pair: float = 0.0
+    session: float = 0.0
     folder: float = 0.1
     recent: float = 0.05
 
@@ -59,114 +64,143 @@ class Ranked(Struct, frozen=True):
 
 class _Row(Struct, frozen=True):
     row: int
-    score: float
     conversation: int | None
+    position: int | None
     folder: str | None
     at: int | None
 
 
-_ROWS = """
-SELECT memory_fts.rowid, -bm25(memory_fts, {weights}) AS score, exchange.conversation,
-       coalesce(conversation.folder, fact.folder), coalesce(exchange.at, fact.at)
-FROM memory_fts
+_JOINS = """
 LEFT JOIN exchange ON memory_fts.rowid % 2 = 0 AND exchange.n = memory_fts.rowid / 2
 LEFT JOIN conversation ON conversation.n = exchange.conversation
 LEFT JOIN fact ON memory_fts.rowid % 2 = 1 AND fact.n = memory_fts.rowid / 2
-WHERE memory_fts MATCH ? AND coalesce(conversation.workspace, fact.workspace) = ?
-AND (? IS NULL OR coalesce(conversation.project, fact.project) = ? COLLATE NOCASE)
-AND (? IS NULL OR coalesce(exchange.at, fact.at) >= ?)
-ORDER BY score DESC LIMIT ?
+"""
+_IN_SCOPE = """
+coalesce(conversation.workspace, fact.workspace) = :workspace
+AND (:project IS NULL OR coalesce(conversation.project, fact.project) = :project COLLATE NOCASE)
+AND (:since IS NULL OR coalesce(exchange.at, fact.at) >= :since)
+"""
+_POOL = f"""
+SELECT memory_fts.rowid, exchange.conversation, exchange.position, coalesce(conversation.folder, fact.folder),
+       coalesce(exchange.at, fact.at)
+FROM memory_fts {_JOINS} WHERE memory_fts MATCH :expression AND {_IN_SCOPE}
+ORDER BY bm25(memory_fts, 1.0, 0.6, 0.6) LIMIT :limit
 """
 
 
-def ranked(connection: sqlite3.Connection, query: str, scope: Scope, limit: int, tuning: Tuning = Tuning()) -> Ranked:
+def ranked(
+    connection: sqlite3.Connection, query: str, scope: Scope, limit: int, tuning: Tuning = Tuning()
+) -> Ranked:
     """The rows that fit a query best."""
     asked = terms.terms(query)
-    if not asked:
-        return Ranked([], (), {})
-    wanted, repaired = vocabulary.repaired(connection, asked, scope.workspace)
-    pool = _pool(connection, wanted, scope, tuning, max(limit, POOL))
-    again = _again(connection, pool, wanted, scope, tuning)
-    words = tuple(term.word for term in wanted if term.weight == 1)
+    wanted, counts, repaired = vocabulary.known(connection, asked, scope.workspace)
+    words = tuple(term.word for term in asked if term.weight == 1)
+    if not wanted:
+        return Ranked([], words, repaired)
+    rows = _pool(connection, wanted, counts, scope)
+    again = _again(connection, rows, wanted, counts, scope, tuning)
     return Ranked(again[:limit], words, repaired)
 
 
-def _pool(connection: sqlite3.Connection, wanted: Sequence[Term], scope: Scope, tuning: Tuning, limit: int) -> list[_Row]:
-    phrases = dict.fromkeys(terms.expression(form) for term in wanted for form in term.forms)
-    if tuning.pair:
-        said = [term.forms[0] for term in wanted if term.weight == 1]
-        phrases.update(
-            dict.fromkeys(
-                terms.expression((*one, *two))
-                for one, two in zip(said, said[1:], strict=False)
-                if not (one[0].endswith("*") or two[0].endswith("*"))
-            )
-        )
-    sql = _ROWS.format(weights=", ".join(map(str, WEIGHTS)))
-    values = (" OR ".join(phrases), scope.workspace, scope.project, scope.project, scope.since, scope.since, limit)
-    return [_Row(*row) for row in connection.execute(sql, values)]
+def _pool(
+    connection: sqlite3.Connection, wanted: Sequence[Term], counts: Sequence[int], scope: Scope
+) -> list[_Row]:
+    forms: list[str] = []
+    total = 0
+    for count, term in sorted(zip(counts, wanted, strict=True), key=lambda pair: pair[0]):
+        total += count
+        if forms and total > BUDGET:
+            break
+        forms += map(terms.expression, term.forms)
+    values = {
+        "expression": " OR ".join(dict.fromkeys(forms)),
+        "workspace": scope.workspace,
+        "project": scope.project,
+        "since": scope.since,
+        "limit": POOL,
+    }
+    return [_Row(*row) for row in connection.execute(_POOL, values)]
+
+
+_AROUND = """
+SELECT 2 * near.n, near.conversation, near.position, conversation.folder, near.at FROM exchange AS own
+JOIN exchange AS near ON near.conversation = own.conversation
+AND near.position BETWEEN own.position - ? AND own.position + ?
+JOIN conversation ON conversation.n = near.conversation WHERE own.n IN ({marks})
+"""
 
 
 def _again(
-    connection: sqlite3.Connection, pool: Sequence[_Row], wanted: Sequence[Term], scope: Scope, tuning: Tuning
+    connection: sqlite3.Connection,
+    pool: Sequence[_Row],
+    wanted: Sequence[Term],
+    counts: Sequence[int],
+    scope: Scope,
+    tuning: Tuning,
 ) -> list[Scored]:
     if not pool:
         return []
-    marks = ",".join("?" * len(pool))
+    reach = len(tuning.near)
+    own = [one.row // 2 for one in pool if one.conversation is not None]
+    rows = {one.row: one for one in pool}
+    for found in connection.execute(_AROUND.format(marks=",".join("?" * len(own))), (reach, reach, *own)):
+        if scope.since is None or (found[4] or 0) >= scope.since:
+            rows.setdefault(found[0], _Row(*found))
+    marks = ",".join("?" * len(rows))
     texts = {
-        row: (terms.folded(f"{own}\n{title}\n{paths}"), terms.folded(near))
-        for row, own, near, title, paths in connection.execute(
-            f"SELECT rowid, own, near, title, paths FROM memory_fts WHERE rowid IN ({marks})", [one.row for one in pool]
+        row: columns
+        for row, *columns in connection.execute(
+            f"SELECT rowid, substr(own, 1, {LONGEST}), title, paths FROM memory_fts WHERE rowid IN ({marks})",
+            list(rows),
         )
     }
-    prefixes = [[_prefix(form) for form in term.forms] for term in wanted]
-    has = {row: [_has(own, p) or 0.4*_has(near, p) for p in prefixes] for row, (own, near) in texts.items()}
-    weights = []
-    for place, term in enumerate(wanted):
-        count = sum(1 for hits in has.values() if hits[place])
-        weights.append(term.weight * math.log(1 + (len(pool) - count + 0.5) / (count + 0.5)) if count else 0)
-    total = sum(weights) or 1.0
+    (total,) = connection.execute("SELECT count(*) FROM memory_fts_docsize").fetchone()
+    weights = [
+        term.weight * math.log(1 + (total - count + 0.5) / (count + 0.5))
+        for term, count in zip(wanted, counts, strict=True)
+    ]
+    needles = [[_needle(form) for form in term.forms] for term in wanted]
+    lengths = {row: text[0].count(" ") for row, text in texts.items()}
+    average = sum(lengths.values()) / len(lengths) or 1.0
+    said = {}
+    for row, (text, title, paths) in texts.items():
+        norm = 1 - tuning.b + tuning.b * lengths[row] / average
+        said[row] = (
+            [sum(map(text.count, some)) / norm for some in needles],
+            [
+                tuning.title * min(1, sum(map(title.count, some))) + tuning.paths * min(1, sum(map(paths.count, some)))
+                for some in needles
+            ],
+        )
+    places = {(one.conversation, one.position): row for row, one in rows.items() if one.conversation is not None}
     scored = []
-    for one in pool:
-        covered = sum(w * h for w, h in zip(weights, has[one.row], strict=True)) / total
-        factor = 1 + tuning.coverage * covered
+    for row, one in rows.items():
+        hits = [a + b for a, b in zip(*said[row], strict=True)]
+        here = list(hits)
+        if one.position is not None:
+            for away, weight in enumerate(tuning.near, 1):
+                for place in (one.position - away, one.position + away):
+                    other = places.get((one.conversation, place))
+                    if other is not None:
+                        for n, f in enumerate(said[other][0]):
+                            hits[n] += weight * f
+        score = sum(w * f * (tuning.k1 + 1) / (f + tuning.k1) for w, f in zip(weights, hits, strict=True) if f)
+        if score <= 0: continue
+        if tuning.coverage:
+            full = sum(weights)
+            score *= 1 + tuning.coverage * sum(w for w, f in zip(weights, here, strict=True) if f) / full
+        factor = 1.0
         if scope.folder is not None and one.folder is not None and _is_near(scope.folder, one.folder):
             factor += tuning.folder
         if one.at is not None and scope.now > one.at:
             factor += tuning.recent * 0.5 ** ((scope.now - one.at) / (30 * 86_400_000))
-        scored.append((one, one.score * factor))
-    if tuning.session:
-        by: dict[int, list[float]] = {}
-        for one, score in scored:
-            if one.conversation is not None:
-                by.setdefault(one.conversation, []).append(score)
-        lifted = []
-        for one, score in scored:
-            if one.conversation is not None:
-                others = sorted(by[one.conversation], reverse=True)
-                if others[0] == score:
-                    score += tuning.session * sum(others[1:3])
-            lifted.append((one, score))
-        scored = lifted
+        scored.append((one, score * factor))
     scored.sort(key=lambda pair: (-pair[1], -(pair[0].at or 0), -pair[0].row))
     return [Scored(one.row, score) for one, score in scored]
 
 
-def _prefix(form: tuple[str, ...]) -> str:
-    """The letters with which every form of a word begins that the index takes for this one."""
-    if len(form) > 1:
-        return " ".join(form)
-    return stem(form[0]).rstrip("i") if form[0].isascii() else form[0].rstrip("*")
-
-
-def _has(text: str, prefixes: Sequence[str]) -> bool:
-    for prefix in prefixes:
-        place = text.find(prefix)
-        while place >= 0:
-            if place == 0 or not text[place - 1].isalnum() or not prefix.isascii():
-                return True
-            place = text.find(prefix, place + 1)
-    return False
+def _needle(form: tuple[str, ...]) -> str:
+    return f" {form[0][:-1]}" if form[0].endswith("*") else f" {' '.join(form)} "
 
 
 def _is_near(one: str, other: str) -> bool:

@@ -1,44 +1,46 @@
-"""The words of the memory's index and of a query: identifiers whole and in parts, CJK as pairs, no stopwords."""
+"""The words of the memory's index and of a query: identifiers whole and in parts, CJK as pairs, all as stems."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from msgspec import Struct
 
 from ..store.indexing import plain
+from .stem import stem
 
-LONGEST_QUERY = 4_000
+LONGEST_QUERY = 8_000
 """Characters of a query that are looked at."""
-MOST_WORDS = 48
+MOST_TERMS = 40
 """Words of a query that are looked for."""
-PART = 0.5
-"""Weight of a part of an identifier that a query names."""
+PART = 0.4
+"""Weight of a part of an identifier that a query names, beside the whole."""
 JOINED = 40
 """Letters of an identifier that is also indexed without its separators."""
+LONGEST = 64
+"""Letters of a token; of a longer one the beginning stands for it."""
 
-_token = re.compile(r"\w+(?:-\w+)*")
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+"""Characters that are written without blanks, as a class of a regular expression."""
+_cjk = re.compile(f"[{CJK}]+")
+_token = re.compile(r"[^\W_]+(?:[_-]+[^\W_]+)*")
+_run = re.compile(f"(?P<cjk>[{CJK}]+)|[^\\W_{CJK}]+(?:[_-]+[^\\W_{CJK}]+)*")
+_piece = re.compile(r"[^\W_]+")
 _part = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_cut = re.compile(r"[\W_]+")
-_runs = re.compile(
-    r"(?P<cjk>[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+)"
-    r"|(?P<token>(?:(?![\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff])[\w-])+)"
-)
-_separator = re.compile(r"[_-]+")
-_cjk = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 
 STOPWORDS = frozenset(
     """
-    a about all also am an and any are aren't as at be because been before being both but by can can't cannot could
-    couldn't did didn't do does doesn't doing don't done each either else ever every few for from get gets getting go
-    goes going got had hadn't has hasn't have haven't having he her here hers him his how i if in into is isn't it its
-    just let like likely made make many may me might more most much must my no nor not now of off on once one only
-    or other our ours out over own please put said same say see shall she should shouldn't since so some such than that
-    the their theirs them then there these they thing things this those through to too under until up upon us very
-    was wasn't way we were weren't what whatever when where whether which while who whom whose why will with within
-    without won't would wouldn't yes yet you your yours d ll m re s t ve
+    a about all also am an and any are aren as at be because been before being both but by can cannot could couldn d
+    did didn do does doesn doing don done each either else ever every few for from get gets getting go goes going got
+    had hadn has hasn have haven having he her here hers him his how i if in into is isn it its just let like likely
+    ll m made make many may me might more most much must my no nor not now of off on once one only or other our ours
+    out over own please put re s said same say see shall she should shouldn since so some such t than that the their
+    theirs them then there these they thing things this those through to too under until up upon us ve very was wasn
+    way we were weren what whatever when where whether which while who whom whose why will with within without won
+    would wouldn yes yet you your yours
     """.split()
 )
 """Words that say nothing about what a person looks for."""
@@ -48,7 +50,7 @@ class Term(Struct, frozen=True):
     """One thing that a query asks for: any of its forms will do.
 
     `word` is as typed, in lower case. A form is a sequence of tokens that stand side by side in the index; one that
-    ends with `*` is the beginning of a token. `weight` is below 1 for what the query implies only.
+    ends with `*` is the beginning of a token. `weight` is 1 for what the query says, less for what that implies.
     """
 
     word: str
@@ -57,80 +59,82 @@ class Term(Struct, frozen=True):
 
 
 def expanded(text: str) -> str:
-    """A text as the index takes it: as it is, then what its identifiers and its CJK runs are also found by."""
+    """A text as the index takes it: tokens between blanks, in the order of the text.
+
+    Identifiers are there whole and in parts, runs of CJK as overlapping pairs, everything folded and stemmed.
+    """
+    return " ".join(map(_of_token, _token.findall(_apart(text))))
+
+
+def _apart(text: str) -> str:
+    """A text without terminal escapes in which CJK stands in pairs between blanks."""
     text = plain(text)
-    return " ".join((text if text.isascii() else _cjk.sub(_spaced, text), *_additions(text)))
+    if text.isascii():
+        return text
+    return _cjk.sub(lambda run: f" {' '.join(pairs(run[0]))} ", whole(text))
 
 
-def _spaced(run: re.Match[str]) -> str:
-    return f" {' '.join(pairs(run[0]))} "
+def whole(text: str) -> str:
+    """A text in which equal characters are equal: composed, of normal width, no lone surrogates."""
+    return unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode())
 
 
 def pairs(run: str) -> list[str]:
-    """A run of characters without blanks as overlapping pairs, and its last character, so that each begins one."""
+    """A run of characters without blanks as overlapping pairs, and its last character: each one begins a token."""
     return [run[place : place + 2] for place in range(len(run))]
 
 
-def _additions(text: str) -> Iterator[str]:
-    known: dict[str, str] = {}
-    for token in _token.findall(text):
-        if token.isalpha() and (token.islower() or token.istitle()):
-            continue
-        if token not in known:
-            known[token] = " ".join(_of_identifier(token))
-        if known[token]:
-            yield known[token]
-
-
-def _of_identifier(token: str) -> Iterator[str]:
-    """What an identifier is also found by: its parts, and itself without separators."""
-    pieces = [piece for piece in _separator.split(token) if piece]
+@lru_cache(maxsize=1 << 16)
+def _of_token(token: str) -> str:
+    """The tokens by which a word or an identifier is found."""
+    if token.isalpha() and (token.islower() or token.istitle()):
+        return stemmed(token)
+    pieces = _piece.findall(token)
+    found: list[str] = []
     for piece in pieces:
-        found = parts(piece)
-        if len(found) > 1:
-            yield from found
-    if len(pieces) > 1 and len(token) <= JOINED and not token.replace("-", "").isdecimal():
-        yield "".join(pieces)
+        found.append(piece)
+        inner = _part.findall(piece)
+        if len(inner) > 1:
+            found += inner
+    if len(pieces) > 1 and len(token) <= JOINED:
+        found.append("".join(pieces))
+    return " ".join(map(stemmed, found))
 
 
-def parts(word: str) -> list[str]:
-    """The parts of a camelCase word or of one with digits."""
-    return _part.findall(word)
+@lru_cache(maxsize=1 << 16)
+def stemmed(word: str) -> str:
+    """A word as the index has it."""
+    return stem(folded(word)[:LONGEST])
 
 
-def tokens(text: str) -> list[str]:
-    """The words of a text as the index's tokenizer cuts and folds them, not yet stemmed."""
-    return [word for word in _cut.split(folded(text)) if word]
-
-
-def folded(text: str) -> str:
-    """A text in lower case, Latin, Greek and Cyrillic letters without their diacritics."""
-    if text.isascii():
-        return text.lower()
-    apart = "".join(unicodedata.normalize("NFD", one) if one < "\u2000" else one for one in text)
+def folded(word: str) -> str:
+    """A word in lower case, Latin, Greek and Cyrillic letters without their diacritics."""
+    if word.isascii():
+        return word.lower()
+    apart = "".join(unicodedata.normalize("NFD", one) if one < "\u2000" else one for one in word)
     return "".join(one for one in apart if not unicodedata.combining(one)).lower()
 
 
 def terms(query: str) -> list[Term]:
-    """What a query asks for, each once, at most `MOST_WORDS`: first what it says, then what that implies."""
-    text = plain(query[:LONGEST_QUERY]).encode("utf-8", "replace").decode()
-    said = list(_said(text, STOPWORDS)) or list(_said(text, frozenset()))
-    found = {term.forms[0]: term for term in reversed(said)}
-    said = [term for term in dict.fromkeys(term.forms[0] for term in said) if term in found][:MOST_WORDS]
-    kept = [found[form] for form in said]
-    implied = [Term(part, ((part,),), PART) for term in kept for part in _implied(term)]
-    more = {term.forms[0]: term for term in implied if term.forms[0] not in found}
-    return [*kept, *more.values()][: 2 * MOST_WORDS]
+    """What a query asks for, each once, at most `MOST_TERMS`: first what it says, then what that implies."""
+    text = whole(plain(query[:LONGEST_QUERY]))
+    said = _each_once(_said(text, STOPWORDS)) or _each_once(_said(text, frozenset()))
+    said = said[:MOST_TERMS]
+    known = {form for term in said for form in term.forms}
+    implied = [term for term in _each_once(part for one in said for part in _implied(one))]
+    return said + [term for term in implied if term.forms[0] not in known][:MOST_TERMS]
+
+
+def _each_once(found: Iterable[Term]) -> list[Term]:
+    return list({term.forms[0]: term for term in reversed(list(found))}.values())[::-1]
 
 
 def _said(text: str, stopwords: frozenset[str]) -> Iterator[Term]:
-    for run in _runs.finditer(text):
+    for run in _run.finditer(text):
         if run["cjk"]:
             yield from _of_cjk(run["cjk"])
-        else:
-            found = _of_token(run["token"], stopwords)
-            if found is not None:
-                yield found
+        elif folded(run[0]) not in stopwords:
+            yield _asked(run[0])
 
 
 def _of_cjk(run: str) -> Iterator[Term]:
@@ -140,26 +144,24 @@ def _of_cjk(run: str) -> Iterator[Term]:
         yield Term(pair, ((pair,),))
 
 
-def _of_token(token: str, stopwords: frozenset[str]) -> Term | None:
-    """A word or an identifier of a query; null for a stopword."""
-    cut = tokens(token)
-    if not cut or " ".join(cut) in stopwords or folded(token) in stopwords:
-        return None
-    apart = [part for piece in _separator.split(token) for part in tokens(" ".join(parts(piece)))]
-    forms = dict.fromkeys((("".join(cut),), tuple(cut), tuple(apart)))
+def _asked(token: str) -> Term:
+    """A word of a query, or an identifier by all that the index may have of it."""
+    pieces = _piece.findall(token)
+    inner = [part for piece in pieces for part in _part.findall(piece)]
+    forms = dict.fromkeys(tuple(map(stemmed, form)) for form in (["".join(pieces)], pieces, inner))
     return Term(folded(token), tuple(form for form in forms if form))
 
 
-def _implied(term: Term) -> Iterator[str]:
+def _implied(term: Term) -> Iterator[Term]:
     """The parts of an identifier that say something by themselves."""
     for form in term.forms[1:]:
         for part in form:
             if len(part) > 1 and part not in STOPWORDS and not part.isdecimal():
-                yield part
+                yield Term(part, ((part,),), PART)
 
 
-def expression(form: Sequence[str]) -> str:
+def expression(form: tuple[str, ...]) -> str:
     """A form as FTS5 takes it; tokens hold no quotation marks."""
-    if len(form) == 1 and form[0].endswith("*"):
+    if form[0].endswith("*"):
         return f'"{form[0][:-1]}" *'
     return '"' + " ".join(form) + '"'

@@ -35,37 +35,45 @@ def put(connection: sqlite3.Connection, found: Iterable[str]) -> None:
     )
 
 
-def repaired(
+def known(
     connection: sqlite3.Connection, wanted: Sequence[Term], workspace: int
-) -> tuple[list[Term], dict[str, str]]:
-    """The terms with those repaired that stand nowhere in a workspace, and what was taken for which."""
+) -> tuple[list[Term], list[int], dict[str, str]]:
+    """The terms that stand somewhere, in how many rows each, and what was taken for misspelt ones.
+
+    Only what stands nowhere is repaired.
+    """
     found: list[Term] = []
+    counts: list[int] = []
     taken: dict[str, str] = {}
     for term in wanted:
-        word = term.forms[0][0]
-        if len(term.forms) > 1 or len(word) < REPAIRED or not _plain.fullmatch(word) or word >= "\u2000":
+        count = _rows(connection, term.forms)
+        if count == 0 and term.weight == 1 and _plain.fullmatch(term.word):
+            term, count = _instead(connection, term, taken)
+        if count:
             found.append(term)
-            continue
-        if _uses(connection, terms.expression((word,)), 1):
-            found.append(term)
-            continue
-        parts = _apart(connection, word)
-        instead = None if parts else _nearest(connection, word)
-        if parts is not None:
-            found.append(replace(term, forms=(parts,)))
-            found += [Term(part, ((part,),), terms.PART) for part in parts]
-        elif instead is not None:
-            taken[word] = instead
-            found.append(Term(instead, ((instead,),), term.weight))
-        else:
-            found.append(term)
-    return found, taken
+            counts.append(count)
+    return found, counts, taken
 
 
-def _uses(connection: sqlite3.Connection, expression: str, most: int) -> int:
-    """In how many rows an expression stands, counted up to `most`."""
+def _instead(connection: sqlite3.Connection, term: Term, taken: dict[str, str]) -> tuple[Term, int]:
+    """What a word that stands nowhere is taken for, and in how many rows that stands."""
+    parts = _apart(connection, term.word)
+    if parts is not None:
+        form = terms.stemmed(parts[0]), terms.stemmed(parts[1])
+        return replace(term, forms=(form,)), _rows(connection, (form,))
+    word = _nearest(connection, term.word) if len(term.word) >= REPAIRED else None
+    if word is None:
+        return term, 0
+    taken[term.word] = word
+    forms = ((terms.stemmed(word),),)
+    return Term(word, forms), _rows(connection, forms)
+
+
+def _rows(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]]) -> int:
+    """In how many rows of the index any of these stands."""
+    expression = " OR ".join(map(terms.expression, forms))
     (count,) = connection.execute(
-        "SELECT count(*) FROM (SELECT 1 FROM memory_fts WHERE memory_fts MATCH ? LIMIT ?)", (expression, most)
+        "SELECT count(*) FROM memory_fts WHERE memory_fts MATCH ?", (expression,)
     ).fetchone()
     return int(count)
 
@@ -74,8 +82,10 @@ def _apart(connection: sqlite3.Connection, word: str) -> tuple[str, str] | None:
     """Two words that stand side by side where the query has them as one."""
     for place in range(SHORTEST, len(word) - SHORTEST + 1):
         pair = word[:place], word[place:]
-        if all(_is_known(connection, part) for part in pair) and _uses(connection, terms.expression(pair), 1):
-            return pair
+        if all(_is_known(connection, part) for part in pair):
+            form = terms.stemmed(pair[0]), terms.stemmed(pair[1])
+            if _rows(connection, (form,)):
+                return pair
     return None
 
 
@@ -99,9 +109,11 @@ def _nearest(connection: sqlite3.Connection, word: str) -> str | None:
     best = sorted(near)[:12]
     if not best:
         return None
-    counted = [(away, other, -_uses(connection, terms.expression((one,)), 1000), one) for away, other, one in best]
-    known = [one for one in counted if one[2]]
-    return min(known)[3] if known else None
+    counted = [
+        (away, other, -_rows(connection, ((terms.stemmed(one),),)), one) for away, other, one in best
+    ]
+    found = [one for one in counted if one[2]]
+    return min(found)[3] if found else None
 
 
 def _candidates(connection: sqlite3.Connection, word: str, slips: int) -> Iterator[str]:
