@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 from clinegen import wire
+from clinegen.corpus import corpus
 
 from backstory import Archive
 
@@ -56,6 +57,26 @@ def write(
     }
     said = wire.document(session, messages, end, system_prompt="You are Cline.")
     wire.write_session(root, session, manifest, [(session, said, end)], end)
+
+
+def talk(root: Path, sessions: int, exchanges: int, seed: int = 1) -> None:
+    """Fill a sessions folder with conversations of real prose and real names, some of each only once."""
+    rng = Random(seed)
+    texts = corpus()
+    sentences = [one for text in texts.paragraphs for one in text.split(". ") if 30 < len(one) < 300]
+    for number in range(sessions):
+        project = rng.choice(texts.projects)
+        said = []
+        for place in range(exchanges):
+            file = rng.choice(project.files)
+            line, name = rng.choice(file.names)
+            asked = f"{rng.choice(sentences)}. Look at {name} in {file.path}, ticket T{number:05d}x{place}."
+            code = "\n".join(file.lines[line : line + rng.randint(3, 12)])
+            answered = [*rng.sample(sentences, rng.randint(3, 9)), f"It is in `{name}`:", code]
+            said.append((asked, "\n\n".join(answered)))
+        at = 1_760_000_000_000 + number * 3_600_000
+        name = wire.session_id(rng, at)
+        write(root, name, at, f"{wire.HOME}/work/{project.name}", rng.choice(sentences)[:60], said, [file.path])
 
 
 def learned(root: Path, home: Path) -> Archive:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -11,8 +11,11 @@ from . import score, terms, vocabulary
 from .score import Text, Tuning
 from .terms import Term
 
-POOL = 150
+POOL = 80
 """Rows that the index gives, to be ranked again together with their neighbours."""
+FIRST = 1_000
+"""Of these the ones in scope are taken first; only where they do not fill the pool all matches are looked at."""
+ALL = -1
 BUDGET = 8_000
 """Matches that the index ranks; what is too common for that counts in the second ranking only."""
 LONGEST = 30_000
@@ -47,17 +50,20 @@ class Ranked(Struct, frozen=True):
     repaired: dict[str, str]
 
 
-_IN_SCOPE = """
-coalesce(conversation.workspace, fact.workspace) = :workspace
-AND (:project IS NULL OR coalesce(conversation.project, fact.project) = :project COLLATE NOCASE)
-AND (:since IS NULL OR coalesce(exchange.at, fact.at) >= :since)
+_JOINS = """
+LEFT JOIN exchange ON found.row % 2 = 0 AND exchange.n = found.row / 2
+LEFT JOIN conversation ON conversation.n = exchange.conversation
+LEFT JOIN fact ON found.row % 2 = 1 AND fact.n = found.row / 2
 """
 _POOL = f"""
-SELECT memory_fts.rowid FROM memory_fts
-LEFT JOIN exchange ON memory_fts.rowid % 2 = 0 AND exchange.n = memory_fts.rowid / 2
-LEFT JOIN conversation ON conversation.n = exchange.conversation
-LEFT JOIN fact ON memory_fts.rowid % 2 = 1 AND fact.n = memory_fts.rowid / 2
-WHERE memory_fts MATCH :expression AND {_IN_SCOPE} ORDER BY bm25(memory_fts, 1.0, 0.6, 0.6) LIMIT :limit
+SELECT found.row FROM (
+    SELECT rowid AS row, bm25(memory_fts, 1.0, 0.6, 0.6) AS fit FROM memory_fts
+    WHERE memory_fts MATCH :expression AND rowid > :after ORDER BY fit LIMIT :ranked
+) AS found {_JOINS}
+WHERE coalesce(conversation.workspace, fact.workspace) = :workspace
+AND (:project IS NULL OR coalesce(conversation.project, fact.project) = :project COLLATE NOCASE)
+AND (:since IS NULL OR coalesce(exchange.at, fact.at) >= :since)
+ORDER BY found.fit LIMIT :limit
 """
 _AROUND = """
 SELECT DISTINCT near.n FROM exchange AS own JOIN exchange AS near ON near.conversation = own.conversation
@@ -65,12 +71,11 @@ AND near.position BETWEEN own.position - {reach} AND own.position + {reach} WHER
 AND (? IS NULL OR near.at >= ?)
 """
 _TEXTS = f"""
-SELECT memory_fts.rowid, exchange.conversation, exchange.position, coalesce(conversation.folder, fact.folder),
-       coalesce(exchange.at, fact.at), substr(own, 1, {LONGEST}), memory_fts.title, memory_fts.paths FROM memory_fts
-LEFT JOIN exchange ON memory_fts.rowid % 2 = 0 AND exchange.n = memory_fts.rowid / 2
-LEFT JOIN conversation ON conversation.n = exchange.conversation
-LEFT JOIN fact ON memory_fts.rowid % 2 = 1 AND fact.n = memory_fts.rowid / 2
-WHERE memory_fts.rowid IN ({{marks}})
+SELECT found.row, exchange.conversation, exchange.position, coalesce(conversation.folder, fact.folder),
+       coalesce(exchange.at, fact.at), found.own, found.title, found.paths
+FROM (
+    SELECT rowid AS row, substr(own, 1, {LONGEST}) AS own, title, paths FROM memory_fts WHERE rowid IN ({{marks}})
+) AS found {_JOINS}
 """
 
 
@@ -100,22 +105,69 @@ def ranked(
 def _pool(
     connection: sqlite3.Connection, wanted: Sequence[Term], counts: Sequence[int], scope: Scope
 ) -> list[int]:
-    """Rows that have the rarest words of a query, in the index's own order."""
-    forms: list[str] = []
-    total = 0
-    for count, term in sorted(zip(counts, wanted, strict=True), key=lambda pair: pair[0]):
-        total += count
-        if forms and total > BUDGET:
-            break
-        forms += map(terms.expression, term.forms)
+    """Rows of a scope that have the rarest words of a query, in the index's own order."""
+    rest = sorted(zip(counts, wanted, strict=True), key=lambda pair: pair[0])
+    found: dict[int, None] = {}
+    while rest and len(found) < POOL:
+        expression, after, used = _narrow(connection, rest)
+        matches = sum(count for count, _ in rest[:used])
+        some = _fitting(connection, expression, after, FIRST, scope)
+        if len(some) < POOL and matches > FIRST:
+            some = _fitting(connection, expression, after, ALL, scope)
+        found.update(dict.fromkeys(some))
+        rest = rest[used:]
+    if not found:
+        # All words are common, and the scope has none of the newest rows that have them.
+        found.update(dict.fromkeys(_fitting(connection, _any(wanted), 0, ALL, scope)))
+    return list(found)[:POOL]
+
+
+def _fitting(
+    connection: sqlite3.Connection, expression: str, after: int, ranked: int, scope: Scope
+) -> list[int]:
     values = {
-        "expression": " OR ".join(dict.fromkeys(forms)),
+        "expression": expression,
+        "after": after,
+        "ranked": ranked,
         "workspace": scope.workspace,
         "project": scope.project,
         "since": scope.since,
         "limit": POOL,
     }
     return [row for (row,) in connection.execute(_POOL, values)]
+
+
+def _narrow(connection: sqlite3.Connection, rest: Sequence[tuple[int, Term]]) -> tuple[str, int, int]:
+    """What finds no more rows than are quickly ranked, the row after which it does, and how many terms it has used.
+
+    Any of the rarest terms, as many as there is room for; of common ones as many as possible together.
+    """
+    total = used = 0
+    for count, _ in rest:
+        total += count
+        if total > BUDGET:
+            break
+        used += 1
+    if used:
+        return _any(term for _, term in rest[:used]), 0, used
+    together = f"({_any([rest[0][1]])})"
+    for _, term in rest[1:]:
+        narrower = f"{together} AND ({_any([term])})"
+        count = vocabulary.rows(connection, narrower)
+        if count >= POOL:
+            together = narrower
+        if POOL <= count <= BUDGET:
+            return together, 0, len(rest)
+    after = connection.execute(
+        "SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
+        (together, BUDGET),
+    ).fetchone()
+    return together, after[0] if after else 0, len(rest)
+
+
+def _any(some: Iterable[Term]) -> str:
+    """What finds any of some terms."""
+    return " OR ".join(dict.fromkeys(terms.expression(form) for term in some for form in term.forms))
 
 
 def _texts(

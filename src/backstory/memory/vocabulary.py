@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +16,10 @@ SHORTEST, LONGEST = 3, 24
 """Letters of a word that is kept here."""
 REPAIRED = 4
 """Letters of the shortest word that is repaired."""
+MOST = 12
+"""Words of the longest query that is repaired: in a pasted text much stands nowhere, and the rest finds it."""
+GUESSED = 0.7
+"""Weight of a word that was taken for another."""
 FAR = 8
 """Letters from which two slips in a word are repaired."""
 
@@ -24,14 +29,18 @@ _plain = re.compile(r"[^\W\d_]+")
 
 def words(text: str) -> set[str]:
     """The words of a text that can repair others: letters alone, in lower case, no CJK."""
-    return {word for word in _word.findall(terms.folded(text)) if word < "\u2000"}
+    found = set(_word.findall(text.lower()))
+    if text.isascii():
+        return found
+    return {terms.folded(word) for word in found if max(word) < "\u2000"}
 
 
 def put(connection: sqlite3.Connection, found: Iterable[str]) -> None:
     """Keep words."""
-    connection.executemany(
-        "INSERT OR IGNORE INTO memory_word (letter, size, word) VALUES (?, ?, ?)",
-        [(word[0], len(word), word) for word in found],
+    connection.execute(
+        "INSERT OR IGNORE INTO memory_word (letter, size, word)"
+        " SELECT substr(value, 1, 1), length(value), value FROM json_each(?)",
+        (json.dumps(list(found)),),
     )
 
 
@@ -45,9 +54,10 @@ def known(
     found: list[Term] = []
     counts: list[int] = []
     taken: dict[str, str] = {}
+    is_short = sum(term.weight == 1 for term in wanted) <= MOST
     for term in wanted:
         count = _rows(connection, term.forms)
-        if count == 0 and term.weight == 1 and _plain.fullmatch(term.word):
+        if count == 0 and is_short and _plain.fullmatch(term.word):
             term, count = _instead(connection, term, taken)
         if count:
             found.append(term)
@@ -66,12 +76,16 @@ def _instead(connection: sqlite3.Connection, term: Term, taken: dict[str, str]) 
         return term, 0
     taken[term.word] = word
     forms = ((terms.stemmed(word),),)
-    return Term(word, forms), _rows(connection, forms)
+    return Term(word, forms, GUESSED), _rows(connection, forms)
 
 
 def _rows(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]]) -> int:
     """In how many rows of the index any of these stands."""
-    expression = " OR ".join(map(terms.expression, forms))
+    return rows(connection, " OR ".join(map(terms.expression, forms)))
+
+
+def rows(connection: sqlite3.Connection, expression: str) -> int:
+    """In how many rows of the index an expression stands."""
     (count,) = connection.execute(
         "SELECT count(*) FROM memory_fts WHERE memory_fts MATCH ?", (expression,)
     ).fetchone()
