@@ -16,8 +16,10 @@ POOL = 80
 FIRST = 1_000
 """Of these the ones in scope are taken first; only where they do not fill the pool all matches are looked at."""
 ALL = -1
-BUDGET = 8_000
+BUDGET = 4_000
 """Matches that the index ranks; what is too common for that counts in the second ranking only."""
+MOST = 24
+"""Words of a long query that are scored: the rarest."""
 LONGEST = 30_000
 """Characters of a text that the second ranking looks at."""
 
@@ -88,6 +90,9 @@ def ranked(
     words = tuple(term.word for term in asked if term.weight == 1)
     if not wanted:
         return Ranked([], words, repaired)
+    if len(wanted) > MOST:
+        rarest = sorted(range(len(wanted)), key=lambda n: counts[n])[:MOST]
+        wanted, counts = [wanted[n] for n in rarest], [counts[n] for n in rarest]
     texts = _texts(connection, _pool(connection, wanted, counts, scope), scope, len(tuning.near))
     (total,) = connection.execute("SELECT count(*) FROM memory_fts_docsize").fetchone()
     found = score.scores(
