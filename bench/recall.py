@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 def of_gold(work: Path, half: str | None = None) -> dict[str, list[int | None]]:
-    """Per kind of query, the rank of a right exchange in what `recall` answers, null where it is not in the first ten."""
+    """Per kind of query, the rank of a right exchange among the first ten that `recall` answers, else null."""
     everything = gold.load()
     root = work / "sessions"
     numbers = {}
@@ -127,7 +127,13 @@ def show_locomo(found: Sequence[Found]) -> None:
         ("all with evidence", found),
         ("without adversarial", [one for one in found if one.category != locomo.ADVERSARIAL]),
     ):
-        rows.append((name, str(len(some)), *(f"{mean(values):.3f}" for values in zip(*(one[1:] for one in some), strict=True))))
+        rows.append(
+            (
+                name,
+                str(len(some)),
+                *(f"{mean(values):.3f}" for values in zip(*(one[1:] for one in some), strict=True)),
+            )
+        )
     table("recall: LoCoMo, shares of the evidence of a question", rows)
 
 

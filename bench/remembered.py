@@ -15,7 +15,12 @@ Json = wire.Json
 
 
 def write(
-    root: Path, session: str, at: int, project: str, title: str, exchanges: Sequence[tuple[str, str]],
+    root: Path,
+    session: str,
+    at: int,
+    project: str,
+    title: str,
+    exchanges: Sequence[tuple[str, str]],
     read: Sequence[str] = (),
 ) -> None:
     """Write a session whose prompts and answers these are, a minute apart; an empty answer is none.
@@ -76,7 +81,9 @@ def talk(root: Path, sessions: int, exchanges: int, seed: int = 1) -> None:
             said.append((asked, "\n\n".join(answered)))
         at = 1_760_000_000_000 + number * 3_600_000
         name = wire.session_id(rng, at)
-        write(root, name, at, f"{wire.HOME}/work/{project.name}", rng.choice(sentences)[:60], said, [file.path])
+        write(
+            root, name, at, f"{wire.HOME}/work/{project.name}", rng.choice(sentences)[:60], said, [file.path]
+        )
 
 
 def learned(root: Path, home: Path) -> Archive:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from . import vocabulary
+from . import vocabulary, volatile
 from .mended import Mended
 from .terms import expanded
 
@@ -43,7 +43,7 @@ def put_mended(connection: sqlite3.Connection, n: int, one: Mended) -> None:
     paths = " ".join(path for path, _, _ in one.changed)
     connection.execute(
         "INSERT OR REPLACE INTO mended_fts (rowid, error, command, paths) VALUES (?, ?, ?, ?)",
-        (n, expanded(one.error), expanded(one.command), expanded(paths)),
+        (n, expanded(volatile.steady(one.error)), expanded(one.command), expanded(paths)),
     )
 
 

@@ -15,13 +15,15 @@ POOL = 80
 """Rows that the index gives, to be ranked again together with their neighbours."""
 FIRST = 1_000
 """Of these the ones in scope are taken first; only where they do not fill the pool all matches are looked at."""
-ALL = -1
 BUDGET = 4_000
 """Matches that the index ranks; what is too common for that counts in the second ranking only."""
-MOST = 24
+MOST = 32
 """Words of a long query that are scored: the rarest."""
 LONGEST = 30_000
 """Characters of a text that the second ranking looks at."""
+
+
+TUNING = Tuning()
 
 
 class Scope(Struct, frozen=True):
@@ -82,7 +84,7 @@ FROM (
 
 
 def ranked(
-    connection: sqlite3.Connection, query: str, scope: Scope, limit: int, tuning: Tuning = Tuning()
+    connection: sqlite3.Connection, query: str, scope: Scope, limit: int, tuning: Tuning = TUNING
 ) -> Ranked:
     """The rows that fit a query best: first by the index alone, then the best of them by all signs."""
     asked = terms.terms(query)
@@ -118,12 +120,12 @@ def _pool(
         matches = sum(count for count, _ in rest[:used])
         some = _fitting(connection, expression, after, FIRST, scope)
         if len(some) < POOL and matches > FIRST:
-            some = _fitting(connection, expression, after, ALL, scope)
+            some = _fitting(connection, expression, after, -1, scope)
         found.update(dict.fromkeys(some))
         rest = rest[used:]
     if not found:
         # All words are common, and the scope has none of the newest rows that have them.
-        found.update(dict.fromkeys(_fitting(connection, _any(wanted), 0, ALL, scope)))
+        found.update(dict.fromkeys(_fitting(connection, _any(wanted), 0, -1, scope)))
     return list(found)[:POOL]
 
 
@@ -175,9 +177,7 @@ def _any(some: Iterable[Term]) -> str:
     return " OR ".join(dict.fromkeys(terms.expression(form) for term in some for form in term.forms))
 
 
-def _texts(
-    connection: sqlite3.Connection, pool: Sequence[int], scope: Scope, reach: int
-) -> dict[int, Text]:
+def _texts(connection: sqlite3.Connection, pool: Sequence[int], scope: Scope, reach: int) -> dict[int, Text]:
     """The texts of a pool and of the exchanges beside them."""
     own = [row // 2 for row in pool if row % 2 == 0]
     around = connection.execute(
@@ -189,7 +189,3 @@ def _texts(
 
 def _marks(values: Sequence[int]) -> str:
     return ",".join("?" * len(values))
-
-
-def best_mended(connection: sqlite3.Connection, query: str, scope: Scope, limit: int) -> Sequence[int]:
-    return []

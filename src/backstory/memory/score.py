@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from .folders import is_near
 from .terms import Term
 
 _DAY = 86_400_000
@@ -72,7 +73,9 @@ def scores(
 ) -> dict[int, float]:
     """The score of each text by its row, above 0; a text that has nothing of the query has none."""
     counted = _counted(texts, wanted, tuning)
-    places = {(text.conversation, text.position): row for row, text in texts.items() if text.position is not None}
+    places = {
+        (text.conversation, text.position): row for row, text in texts.items() if text.position is not None
+    }
     found: dict[int, float] = {}
     best: dict[int, list[float]] = {}
     everything = sum(weighed)
@@ -127,7 +130,7 @@ def _is_in(text: str, forms: Sequence[str]) -> bool:
 def _with_neighbours(
     own: list[float],
     text: Text,
-    places: Mapping[tuple[int | None, int | None], int],
+    places: Mapping[tuple[int | None, int], int],
     counted: Mapping[int, _Counted],
     tuning: Tuning,
 ) -> list[float]:
@@ -146,13 +149,8 @@ def _with_neighbours(
 
 def _boost(text: Text, folder: str | None, now: int, tuning: Tuning) -> float:
     boost = 1.0
-    if folder is not None and text.folder is not None and _is_near(folder, text.folder):
+    if folder is not None and text.folder is not None and is_near(folder, text.folder):
         boost += tuning.folder
     if text.at is not None:
         boost += tuning.recent * 0.5 ** (max(now - text.at, 0) / (30 * _DAY))
     return boost
-
-
-def _is_near(one: str, other: str) -> bool:
-    """Whether one folder is the other, or lies above or below it."""
-    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")

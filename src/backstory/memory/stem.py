@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 SHORTEST, LONGEST = 3, 64
 """Letters of a word that is stemmed; others stay as they are."""
 
@@ -92,7 +94,7 @@ def _consonants(word: str) -> list[bool]:
 def _measure(word: str) -> int:
     """How often a consonant follows a vowel."""
     kinds = _consonants(word)
-    return sum(1 for before, now in zip(kinds, kinds[1:], strict=False) if now and not before)
+    return sum(1 for before, now in pairwise(kinds) if now and not before)
 
 
 def _has_vowel(word: str) -> bool:

@@ -25,24 +25,24 @@ LONGEST = 64
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Characters that are written without blanks, as a class of a regular expression."""
-_cjk = re.compile(f"[{CJK}]+")
+IS_CJK = re.compile(f"[{CJK}]+")
 _token = re.compile(r"[^\W_]+(?:[_-]+[^\W_]+)*")
-_run = re.compile(f"(?P<cjk>[{CJK}]+)|[^\\W_{CJK}]+(?:[_-]+[^\\W_{CJK}]+)*")
-_piece = re.compile(r"[^\W_]+")
-_part = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+SEPARATOR = re.compile(r"[_-]+")
+RUN = re.compile(f"(?P<cjk>[{CJK}]+)|[^\\W_{CJK}]+(?:[_-]+[^\\W_{CJK}]+)*")
+PIECE = re.compile(r"[^\W_]+")
+PART_OF = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 
-STOPWORDS = frozenset(
-    """
-    a about all also am an and any are aren as at be because been before being both but by can cannot could couldn d
-    did didn do does doesn doing don done each either else ever every few for from get gets getting go goes going got
-    had hadn has hasn have haven having he her here hers him his how i if in into is isn it its just let like likely
-    ll m made make many may me might more most much must my no nor not now of off on once one only or other our ours
-    out over own please put re s said same say see shall she should shouldn since so some such t than that the their
-    theirs them then there these they thing things this those through to too under until up upon us ve very was wasn
-    way we were weren what whatever when where whether which while who whom whose why will with within without won
-    would wouldn yes yet you your yours
-    """.split()
-)
+_STOPWORDS = """
+a about all also am an and any are aren as at be because been before being both but by can cannot could couldn d
+did didn do does doesn doing don done each either else ever every few for from get gets getting go goes going got
+had hadn has hasn have haven having he her here hers him his how i if in into is isn it its just let like likely
+ll m made make many may me might more most much must my no nor not now of off on once one only or other our ours
+out over own please put re s said same say see shall she should shouldn since so some such t than that the their
+theirs them then there these they thing things this those through to too under until up upon us ve very was wasn
+way we were weren what whatever when where whether which while who whom whose why will with within without won
+would wouldn yes yet you your yours
+"""
+STOPWORDS = frozenset(_STOPWORDS.split())
 """Words that say nothing about what a person looks for."""
 
 
@@ -71,7 +71,7 @@ def _apart(text: str) -> str:
     text = plain(text)
     if text.isascii():
         return text
-    return _cjk.sub(lambda run: f" {' '.join(pairs(run[0]))} ", whole(text))
+    return IS_CJK.sub(lambda run: f" {' '.join(pairs(run[0]))} ", whole(text))
 
 
 def whole(text: str) -> str:
@@ -89,11 +89,11 @@ def _of_token(token: str) -> str:
     """The tokens by which a word or an identifier is found."""
     if token.isalpha() and (token.islower() or token.istitle()):
         return stemmed(token)
-    pieces = _piece.findall(token)
+    pieces = PIECE.findall(token)
     found: list[str] = []
     for piece in pieces:
         found.append(piece)
-        inner = _part.findall(piece)
+        inner = PART_OF.findall(piece)
         if len(inner) > 1:
             found += inner
     if len(pieces) > 1 and len(token) <= JOINED:
@@ -121,7 +121,7 @@ def terms(query: str) -> list[Term]:
     said = _each_once(_said(text, STOPWORDS)) or _each_once(_said(text, frozenset()))
     said = said[:MOST_TERMS]
     known = {form for term in said for form in term.forms}
-    implied = [term for term in _each_once(part for one in said for part in _implied(one))]
+    implied = _each_once(part for one in said for part in _implied(one))
     return said + [term for term in implied if term.forms[0] not in known][:MOST_TERMS]
 
 
@@ -130,7 +130,7 @@ def _each_once(found: Iterable[Term]) -> list[Term]:
 
 
 def _said(text: str, stopwords: frozenset[str]) -> Iterator[Term]:
-    for run in _run.finditer(text):
+    for run in RUN.finditer(text):
         if run["cjk"]:
             yield from _of_cjk(run["cjk"])
         elif folded(run[0]) not in stopwords:
@@ -146,8 +146,8 @@ def _of_cjk(run: str) -> Iterator[Term]:
 
 def _asked(token: str) -> Term:
     """A word of a query, or an identifier by all that the index may have of it."""
-    pieces = _piece.findall(token)
-    inner = [part for piece in pieces for part in _part.findall(piece)]
+    pieces = PIECE.findall(token)
+    inner = [part for piece in pieces for part in PART_OF.findall(piece)]
     forms = dict.fromkeys(tuple(map(stemmed, form)) for form in (["".join(pieces)], pieces, inner))
     return Term(folded(token), tuple(form for form in forms if form))
 

@@ -123,9 +123,7 @@ def _nearest(connection: sqlite3.Connection, word: str) -> str | None:
     best = sorted(near)[:12]
     if not best:
         return None
-    counted = [
-        (away, other, -_rows(connection, ((terms.stemmed(one),),)), one) for away, other, one in best
-    ]
+    counted = [(away, other, -_rows(connection, ((terms.stemmed(one),),)), one) for away, other, one in best]
     found = [one for one in counted if one[2]]
     return min(found)[3] if found else None
 
