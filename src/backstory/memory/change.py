@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..redact import mask
 from ..store.database import transaction
 from ..store.rows import number
-from . import index, keep
+from . import index, keep, vocabulary
 from .learn import CONVERSATION
 
 Author = Literal["person", "agent"]
@@ -102,6 +102,7 @@ def edit_fact(connection: sqlite3.Connection, n: int, text: str, now: int) -> No
             _bury(connection, FACT, _fact_key(old), now)
         connection.execute("UPDATE fact SET text = ?, edited_at = ? WHERE n = ?", (clean, now, n))
         index.put(connection, index.row_of_fact(n), clean, title=project or "")
+        vocabulary.prune(connection)
 
 
 def edit_exchange(
@@ -123,6 +124,7 @@ def edit_exchange(
         ).fetchall()
         for (conversation,) in copies:
             keep.again(connection, conversation)
+        vocabulary.prune(connection)
 
 
 def forget(
@@ -142,6 +144,7 @@ def forget(
                     _forget_exchange(connection, one.n, now)
             for source, session_id in sessions:
                 _forget_session(connection, source, session_id, now)
+            vocabulary.prune(connection)
             for table in ("memory_fts", "mended_fts"):
                 connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

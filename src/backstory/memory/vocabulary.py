@@ -44,6 +44,16 @@ def put(connection: sqlite3.Connection, found: Iterable[str]) -> None:
     )
 
 
+def prune(connection: sqlite3.Connection) -> None:
+    """Take out the words that no text of the index has any more: what is forgotten leaves no word behind."""
+    left = {term for (term,) in connection.execute("SELECT term FROM memory_terms")}
+    every = connection.execute("SELECT letter, size, word FROM memory_word").fetchall()
+    connection.executemany(
+        "DELETE FROM memory_word WHERE letter = ? AND size = ? AND word = ?",
+        [row for row in every if terms.stemmed(row[2]) not in left],
+    )
+
+
 def known(
     connection: sqlite3.Connection, wanted: Sequence[Term], workspace: int
 ) -> tuple[list[Term], list[int], dict[str, str]]:

@@ -91,6 +91,8 @@ CREATE VIRTUAL TABLE memory_fts USING fts5 (
 CREATE VIRTUAL TABLE mended_fts USING fts5 (
     error, command, paths, tokenize = "unicode61 remove_diacritics 0"
 );
+-- The tokens of the index.
+CREATE VIRTUAL TABLE memory_terms USING fts5vocab ('memory_fts', 'row');
 -- The words of the index, letters alone and not stemmed, for the repair of misspelt ones.
 CREATE TABLE memory_word (
     letter TEXT NOT NULL,                       -- its first
