@@ -22,7 +22,9 @@ class Memories:
         self.count = 0
         self.archive: Archive = archive(home)
 
-    def session(self, *, cwd: str = "/home/dev/work/demo", title: str | None = None, at: int | None = None) -> Session:
+    def session(
+        self, *, cwd: str = "/home/dev/work/demo", title: str | None = None, at: int | None = None
+    ) -> Session:
         """A new session, an hour after the one before; `say`, `failed` and `write` fill it."""
         start = START + self.count * HOUR if at is None else at
         made = Session(self.root, f"{start}_m{self.count:04d}", start)
@@ -33,7 +35,9 @@ class Memories:
         self.count += 1
         return made
 
-    def said(self, *exchanges: tuple[str, str], cwd: str = "/home/dev/work/demo", title: str | None = None) -> str:
+    def said(
+        self, *exchanges: tuple[str, str], cwd: str = "/home/dev/work/demo", title: str | None = None
+    ) -> str:
         """Write a session of these prompts and answers; returns its id."""
         made = self.session(cwd=cwd, title=title)
         for asked, answered in exchanges:

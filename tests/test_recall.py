@@ -137,7 +137,10 @@ def test_the_project_at_hand_comes_first_among_equals(memories: Memories) -> Non
     memories.said(("Set up linting", "With a hook here."), cwd="/home/dev/one")
     memories.said(("Set up linting please", "With a hook there."), cwd="/home/dev/two")
     memories.learn()
-    for folder, answer in (("/home/dev/one/src", "With a hook here."), ("/home/dev/two", "With a hook there.")):
+    for folder, answer in (
+        ("/home/dev/one/src", "With a hook here."),
+        ("/home/dev/two", "With a hook there."),
+    ):
         assert first(memories.recall("set up linting hook", folder=folder)).answered == answer
 
 
@@ -219,7 +222,9 @@ def test_of_very_common_words_those_that_stand_together_count(
 
 @settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.lists(st.lists(st.sampled_from("red green blue cyan teal".split()), min_size=1, max_size=5), max_size=6),
+    st.lists(
+        st.lists(st.sampled_from("red green blue cyan teal".split()), min_size=1, max_size=5), max_size=6
+    ),
     st.lists(st.sampled_from("red green blue cyan black".split()), min_size=1, max_size=4),
 )
 def test_whoever_shares_a_word_with_the_query_is_found(

@@ -37,9 +37,7 @@ def store() -> Iterator[sqlite3.Connection]:
 
 def fact(connection: sqlite3.Connection, text: str) -> None:
     values = (text,)
-    connection.execute(
-        "INSERT INTO fact (workspace, text, at, author) VALUES (1, ?, 0, 'person')", values
-    )
+    connection.execute("INSERT INTO fact (workspace, text, at, author) VALUES (1, ?, 0, 'person')", values)
     (n,) = connection.execute("SELECT max(n) FROM fact").fetchone()
     index.put(connection, index.row_of_fact(n), text)
 
@@ -164,7 +162,10 @@ def test_a_stem_is_that_of_porters_algorithm() -> None:
     assert [stem(word) for word in words.split()] == stems.split()
 
 
-@given(st.text("aeiouybcdglmnrstz", min_size=1, max_size=12), st.sampled_from(["", "ing", "ational", "ement", "ies", "ed"]))
+@given(
+    st.text("aeiouybcdglmnrstz", min_size=1, max_size=12),
+    st.sampled_from(["", "ing", "ational", "ement", "ies", "ed"]),
+)
 def test_a_stem_is_the_one_that_sqlite_has(begin: str, end: str) -> None:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE VIRTUAL TABLE t USING fts5 (x, tokenize = 'porter')")
@@ -234,4 +235,8 @@ def test_a_word_that_was_taken_out_with_its_last_text_is_not_kept(store: sqlite3
     fact(store, "the limiters")
     index.take_out(store, [3])
     vocabulary.prune(store)
-    assert {word for (word,) in store.execute("SELECT word FROM memory_word")} == {"the", "limiter", "limiters"}
+    assert {word for (word,) in store.execute("SELECT word FROM memory_word")} == {
+        "the",
+        "limiter",
+        "limiters",
+    }

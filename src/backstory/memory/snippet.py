@@ -33,19 +33,27 @@ def around(text: str, words: Sequence[str], room: int) -> Snippet:
     """
     matches = list(_matches(text, _wanted(words)))
     if len(text) <= room:
-        return Snippet(text, tuple((match.start, match.end) for match in matches))
+        return Snippet(text, _spans(matches, 0, len(text), 0))
     inner = max(room - 2 * len(CUT), 1)
     first, last = _cluster(matches, inner)
     start, end = _window(text, first, last, inner)
     before = CUT if start > 0 else ""
     after = CUT if end < len(text) else ""
-    shift = len(before) - start
-    spans = tuple(
-        (max(match.start, start) + shift, min(match.end, end) + shift)
-        for match in matches
-        if match.end > start and match.start < end
-    )
+    spans = _spans(matches, start, end, len(before) - start)
     return Snippet(f"{before}{text[start:end]}{after}", spans)
+
+
+def _spans(matches: Sequence[_Match], start: int, end: int, shift: int) -> tuple[tuple[int, int], ...]:
+    """Where the matches of a stretch stand after a shift; those that touch are one."""
+    found: list[tuple[int, int]] = []
+    for match in matches:
+        first, last = max(match.start, start) + shift, min(match.end, end) + shift
+        if first >= last:
+            continue
+        if found and found[-1][1] == first:
+            first = found.pop()[0]
+        found.append((first, last))
+    return tuple(found)
 
 
 def _wanted(words: Iterable[str]) -> frozenset[str]:

@@ -20,9 +20,18 @@ MOST = 12
 """Words of the longest query that is repaired: in a pasted text much stands nowhere, and the rest finds it."""
 GUESSED = 0.7
 """Weight of a word that was taken for another."""
+LIKELY = 12
+"""Near words of which the use is looked up."""
 FAR = 8
 """Letters from which two slips in a word are repaired."""
 
+_STANDS = """
+SELECT 1 FROM memory_fts
+LEFT JOIN exchange ON memory_fts.rowid % 2 = 0 AND exchange.n = memory_fts.rowid / 2
+LEFT JOIN conversation ON conversation.n = exchange.conversation
+LEFT JOIN fact ON memory_fts.rowid % 2 = 1 AND fact.n = memory_fts.rowid / 2
+WHERE memory_fts MATCH ? AND coalesce(conversation.workspace, fact.workspace) = ? LIMIT 1
+"""
 _word = re.compile(r"[^\W\d_]{3,24}")
 _plain = re.compile(r"[^\W\d_]+")
 
@@ -67,21 +76,27 @@ def known(
     is_short = sum(term.weight == 1 for term in wanted) <= MOST
     for term in wanted:
         count = _rows(connection, term.forms)
-        if count == 0 and is_short and _plain.fullmatch(term.word):
-            term, count = _instead(connection, term, taken)
+        if (
+            is_short
+            and _plain.fullmatch(term.word)
+            and not (count and _stands(connection, term.forms, workspace))
+        ):
+            term, count = _instead(connection, term, workspace, taken)
         if count:
             found.append(term)
             counts.append(count)
     return found, counts, taken
 
 
-def _instead(connection: sqlite3.Connection, term: Term, taken: dict[str, str]) -> tuple[Term, int]:
+def _instead(
+    connection: sqlite3.Connection, term: Term, workspace: int, taken: dict[str, str]
+) -> tuple[Term, int]:
     """What a word that stands nowhere is taken for, and in how many rows that stands."""
-    parts = _apart(connection, term.word)
+    parts = _apart(connection, term.word, workspace)
     if parts is not None:
         form = terms.stemmed(parts[0]), terms.stemmed(parts[1])
         return replace(term, forms=(form,)), _rows(connection, (form,))
-    word = _nearest(connection, term.word) if len(term.word) >= REPAIRED else None
+    word = _nearest(connection, term.word, workspace) if len(term.word) >= REPAIRED else None
     if word is None:
         return term, 0
     taken[term.word] = word
@@ -94,6 +109,12 @@ def _rows(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]]) -> i
     return rows(connection, " OR ".join(map(terms.expression, forms)))
 
 
+def _stands(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]], workspace: int) -> bool:
+    """Whether any of these stands in a text of this workspace; a word of another one must not show here."""
+    expression = " OR ".join(map(terms.expression, forms))
+    return connection.execute(_STANDS, (expression, workspace)).fetchone() is not None
+
+
 def rows(connection: sqlite3.Connection, expression: str) -> int:
     """In how many rows of the index an expression stands."""
     (count,) = connection.execute(
@@ -102,13 +123,13 @@ def rows(connection: sqlite3.Connection, expression: str) -> int:
     return int(count)
 
 
-def _apart(connection: sqlite3.Connection, word: str) -> tuple[str, str] | None:
+def _apart(connection: sqlite3.Connection, word: str, workspace: int) -> tuple[str, str] | None:
     """Two words that stand side by side where the query has them as one."""
     for place in range(SHORTEST, len(word) - SHORTEST + 1):
         pair = word[:place], word[place:]
         if all(_is_known(connection, part) for part in pair):
             form = terms.stemmed(pair[0]), terms.stemmed(pair[1])
-            if _rows(connection, (form,)):
+            if _stands(connection, (form,), workspace):
                 return pair
     return None
 
@@ -122,7 +143,7 @@ def _is_known(connection: sqlite3.Connection, word: str) -> bool:
     )
 
 
-def _nearest(connection: sqlite3.Connection, word: str) -> str | None:
+def _nearest(connection: sqlite3.Connection, word: str, workspace: int) -> str | None:
     """The kept word that a misspelt one most likely means."""
     slips = 2 if len(word) >= FAR else 1
     near = []
@@ -130,11 +151,12 @@ def _nearest(connection: sqlite3.Connection, word: str) -> str | None:
         away = distance(word, candidate, slips)
         if away <= slips:
             near.append((away, candidate[0] != word[0], candidate))
-    best = sorted(near)[:12]
-    if not best:
-        return None
-    counted = [(away, other, -_rows(connection, ((terms.stemmed(one),),)), one) for away, other, one in best]
-    found = [one for one in counted if one[2]]
+    best = sorted(near)[:LIKELY]
+    found = []
+    for away, other, one in best:
+        forms = ((terms.stemmed(one),),)
+        if _stands(connection, forms, workspace):
+            found.append((away, other, -_rows(connection, forms), one))
     return min(found)[3] if found else None
 
 
