@@ -26,7 +26,7 @@ PYTHON = """\
 Traceback (most recent call last):
   File "/srv/billing/app/payments.py", line 210, in settle
     session.commit()
-sqlalchemy.exc.IntegrityError: (psycopg.errors.UniqueViolation) duplicate key value violates unique constraint "uq_invoice_no"
+sqlalchemy.exc.IntegrityError: duplicate key value violates unique constraint "uq_invoice_no"
 DETAIL:  Key (invoice_no)=(20261103-17) already exists."""
 
 RUST = "error[E0502]: cannot borrow `self.queue` as mutable because it is also borrowed as immutable"

@@ -223,9 +223,10 @@ def test_of_very_common_words_those_that_stand_together_count(
 @settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
-        st.lists(st.sampled_from("red green blue cyan teal".split()), min_size=1, max_size=5), max_size=6
+        st.lists(st.sampled_from(("red", "green", "blue", "cyan", "teal")), min_size=1, max_size=5),
+        max_size=6,
     ),
-    st.lists(st.sampled_from("red green blue cyan black".split()), min_size=1, max_size=4),
+    st.lists(st.sampled_from(("red", "green", "blue", "cyan", "black")), min_size=1, max_size=4),
 )
 def test_whoever_shares_a_word_with_the_query_is_found(
     tmp_path_factory: pytest.TempPathFactory, said: list[list[str]], asked: list[str]
