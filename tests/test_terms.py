@@ -134,7 +134,8 @@ def test_stopwords_are_not_looked_for_beside_other_words() -> None:
     "query",
     [
         '"', '""', "'", "*", "a*", "NEAR(a b)", "NEAR", "AND", "OR NOT", "(", ")", "a AND (b", "own:x", "^a",
-        "-a", "{a}", "\0", "a\0b", "\ud800", "x\udfffy", "", " ", "\n", "+", "a + b", "_", "__", "-", "…", "🙂", "e\u0301\u0301",
+        "-a", "{a}", "\0", "a\0b", "\ud800", "x\udfffy", "", " ", "\n", "+", "a + b", "_",
+        "__", "-", "…", "🙂", "e\u0301\u0301",
     ],
 )  # fmt: skip
 def test_no_query_is_taken_for_syntax(store: sqlite3.Connection, query: str) -> None:

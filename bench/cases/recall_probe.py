@@ -22,7 +22,7 @@ from measure import tree_bytes
 
 from backstory import Archive
 
-COMMON = "value object method function return type class module python string list argument".split()
+COMMON = ("value", "object", "method", "function", "return", "type", "class", "module", "string", "list")
 EACH = 40
 
 

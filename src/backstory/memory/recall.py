@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -82,16 +82,12 @@ _EXCHANGE = (
     " conversation.title, session.n AS session, session.gone_at FROM exchange"
     " JOIN conversation ON conversation.n = exchange.conversation JOIN session ON session.n = conversation.session"
 )
-_FIRST = """
-SELECT n, first FROM (
-    SELECT own.n AS n, copy.n AS first,
-           row_number() OVER (
-               PARTITION BY own.n ORDER BY session.started_at IS NULL, session.started_at, session.id
-           ) AS place
-    FROM exchange AS own JOIN exchange AS copy ON copy.key = own.key
-    JOIN conversation ON conversation.n = copy.conversation JOIN session ON session.n = conversation.session
-    WHERE own.n IN ({marks}) AND conversation.workspace = ?
-) WHERE place = 1
+# CROSS JOIN keeps the planner from beginning with the whole workspace.
+_COPIES = """
+SELECT own.n, session.started_at, session.id, copy.n FROM exchange AS own
+CROSS JOIN exchange AS copy ON copy.key = own.key
+CROSS JOIN conversation ON conversation.n = copy.conversation AND conversation.workspace = ?
+CROSS JOIN session ON session.n = conversation.session WHERE own.n IN ({marks})
 """
 _MENDED = "position, step_id, mended_by, at, after, command, error, changed, ran, diff"
 
@@ -131,10 +127,12 @@ def _firsts(connection: sqlite3.Connection, scope: Scope, rows: Sequence[int]) -
     """For each index row the one that stands for it: of copies of an exchange that of the session that began first."""
     firsts = {row: row for row in rows}
     own = [row // 2 for row in rows if row % 2 == 0]
-    for n, first in connection.execute(
-        _FIRST.format(marks=",".join("?" * len(own))), (*own, scope.workspace)
-    ):
-        firsts[2 * n] = 2 * first
+    marks = ",".join("?" * len(own))
+    copied = defaultdict(list)
+    for n, *copy in connection.execute(_COPIES.format(marks=marks), (scope.workspace, *own)):
+        copied[n].append(copy)
+    for n, copies in copied.items():
+        firsts[2 * n] = 2 * min(copies, key=lambda copy: (copy[0] is None, copy[0], copy[1]))[2]
     return firsts
 
 
