@@ -5,9 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from . import vocabulary, volatile
+from . import terms, vocabulary, volatile
 from .mended import Mended
-from .terms import expanded
 
 
 def row_of_exchange(n: int) -> int:
@@ -25,12 +24,12 @@ def put(
 ) -> None:
     """Index a text, in the place of what the row had: its own words, its title and its paths."""
     take_out(connection, [row])
-    named = "\n".join(paths)
+    columns = [terms.cut(text) for text in (own, title, "\n".join(paths))]
     connection.execute(
         "INSERT INTO memory_fts (rowid, own, title, paths) VALUES (?, ?, ?, ?)",
-        (row, f" {expanded(own)} ", f" {expanded(title)} ", f" {expanded(named)} "),
+        (row, *(f" {terms.indexed(found)} " for found in columns)),
     )
-    vocabulary.put(connection, vocabulary.words(f"{own}\n{title}\n{named}"))
+    vocabulary.put(connection, vocabulary.words(token for found in columns for token in found))
 
 
 def take_out(connection: sqlite3.Connection, rows: Iterable[int]) -> None:
@@ -43,7 +42,7 @@ def put_mended(connection: sqlite3.Connection, n: int, one: Mended) -> None:
     paths = " ".join(path for path, _, _ in one.changed)
     connection.execute(
         "INSERT OR REPLACE INTO mended_fts (rowid, error, command, paths) VALUES (?, ?, ?, ?)",
-        (n, expanded(volatile.steady(one.error)), expanded(one.command), expanded(paths)),
+        (n, *map(terms.expanded, (volatile.steady(one.error), one.command, paths))),
     )
 
 

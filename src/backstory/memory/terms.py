@@ -63,7 +63,17 @@ def expanded(text: str) -> str:
 
     Identifiers are there whole and in parts, runs of CJK as overlapping pairs, everything folded and stemmed.
     """
-    return " ".join(map(_of_token, _token.findall(_apart(text))))
+    return indexed(cut(text))
+
+
+def cut(text: str) -> list[str]:
+    """The words and identifiers of a text as it has them, and the pairs of its CJK."""
+    return _token.findall(_apart(text))
+
+
+def indexed(found: Iterable[str]) -> str:
+    """What `cut` found as the index takes it."""
+    return " ".join(map(_of_token, found))
 
 
 def _apart(text: str) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -36,12 +37,14 @@ _word = re.compile(r"[^\W\d_]{3,24}")
 _plain = re.compile(r"[^\W\d_]+")
 
 
-def words(text: str) -> set[str]:
-    """The words of a text that can repair others: letters alone, in lower case, no CJK."""
-    found = set(_word.findall(text.lower()))
-    if text.isascii():
-        return found
-    return {terms.folded(word) for word in found if max(word) < "\u2000"}
+def words(tokens: Iterable[str]) -> set[str]:
+    """The words of a text's tokens that can repair others: letters alone, in lower case, no CJK."""
+    return {word for token in set(tokens) for word in _letters(token)}
+
+
+@lru_cache(maxsize=1 << 16)
+def _letters(token: str) -> tuple[str, ...]:
+    return tuple(word for word in _word.findall(terms.folded(token)) if max(word) < "\u2000")
 
 
 def put(connection: sqlite3.Connection, found: Iterable[str]) -> None:
