@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..redact import mask
 from ..store.database import transaction
 from ..store.rows import number
-from . import index, keep
+from . import index, keep, vocabulary
 from .learn import CONVERSATION
 
 Author = Literal["person", "agent"]
@@ -102,6 +102,7 @@ def edit_fact(connection: sqlite3.Connection, n: int, text: str, now: int) -> No
             _bury(connection, FACT, _fact_key(old), now)
         connection.execute("UPDATE fact SET text = ?, edited_at = ? WHERE n = ?", (clean, now, n))
         index.put(connection, index.row_of_fact(n), clean, title=project or "")
+        vocabulary.prune(connection)
 
 
 def edit_exchange(
@@ -123,6 +124,7 @@ def edit_exchange(
         ).fetchall()
         for (conversation,) in copies:
             keep.again(connection, conversation)
+        vocabulary.prune(connection)
 
 
 def forget(
@@ -142,6 +144,7 @@ def forget(
                     _forget_exchange(connection, one.n, now)
             for source, session_id in sessions:
                 _forget_session(connection, source, session_id, now)
+            vocabulary.prune(connection)
             for table in ("memory_fts", "mended_fts"):
                 connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -174,8 +177,10 @@ def _forget_exchange(connection: sqlite3.Connection, n: int, now: int) -> None:
             "DELETE FROM mended WHERE conversation = ? AND position = ? RETURNING n", (conversation, position)
         ).fetchall()
         index.take_out_mended(connection, [row[0] for row in mended])
-        left = connection.execute("SELECT 1 FROM exchange WHERE conversation = ?", (conversation,)).fetchone()
-        (keep.again if left else keep.drop_conversation)(connection, conversation)
+        if not connection.execute(
+            "SELECT 1 FROM exchange WHERE conversation = ?", (conversation,)
+        ).fetchone():
+            keep.drop_conversation(connection, conversation)
 
 
 def _forget_session(connection: sqlite3.Connection, source: str, session_id: str, now: int) -> None:

@@ -69,6 +69,11 @@ def with_parents(folder: str) -> Iterator[str]:
             yield above
 
 
+def is_near(one: str, other: str) -> bool:
+    """Whether one folder in compared form is the other, or lies above or below it."""
+    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
+
+
 def absolute(path: str, base: str | None) -> str | None:
     """A recorded path, a relative one resolved against another; null where nothing says what it is relative to."""
     if is_absolute(path):

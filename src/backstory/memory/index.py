@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 
+from . import terms, vocabulary, volatile
 from .mended import Mended
-from .terms import expanded
 
 
 def row_of_exchange(n: int) -> int:
@@ -20,19 +20,16 @@ def row_of_fact(n: int) -> int:
 
 
 def put(
-    connection: sqlite3.Connection,
-    row: int,
-    own: str,
-    near: str = "",
-    title: str = "",
-    paths: Sequence[str] = (),
+    connection: sqlite3.Connection, row: int, own: str, title: str = "", paths: Sequence[str] = ()
 ) -> None:
-    """Index a text, in the place of what the row had: its own words, its neighbours', its title and its paths."""
+    """Index a text, in the place of what the row had: its own words, its title and its paths."""
     take_out(connection, [row])
+    columns = [terms.cut(text) for text in (own, title, "\n".join(paths))]
     connection.execute(
-        "INSERT INTO memory_fts (rowid, own, near, title, paths) VALUES (?, ?, ?, ?, ?)",
-        (row, expanded(own), expanded(near), expanded(title), expanded(" ".join(paths))),
+        "INSERT INTO memory_fts (rowid, own, title, paths) VALUES (?, ?, ?, ?)",
+        (row, *(f" {terms.indexed(found)} " for found in columns)),
     )
+    vocabulary.put(connection, vocabulary.words(token for found in columns for token in found))
 
 
 def take_out(connection: sqlite3.Connection, rows: Iterable[int]) -> None:
@@ -45,7 +42,7 @@ def put_mended(connection: sqlite3.Connection, n: int, one: Mended) -> None:
     paths = " ".join(path for path, _, _ in one.changed)
     connection.execute(
         "INSERT OR REPLACE INTO mended_fts (rowid, error, command, paths) VALUES (?, ?, ?, ?)",
-        (n, expanded(one.error), expanded(one.command), expanded(paths)),
+        (n, *map(terms.expanded, (volatile.steady(one.error), one.command, paths))),
     )
 
 

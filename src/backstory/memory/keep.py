@@ -120,19 +120,15 @@ def exchanges(connection: sqlite3.Connection, conversation: int, kept: Sequence[
         elif old != row:
             _update(connection, n, row)
         if old is None or _said(old) != _said(row):
-            dirty.update((place - 1, place, place + 1))
+            dirty.add(place)
         numbers.append(n)
-    if gone or anew:
+    if anew:
         dirty.update(range(len(kept)))
     (title,) = connection.execute("SELECT title FROM conversation WHERE n = ?", (conversation,)).fetchone()
-    for place in sorted(dirty & set(range(len(kept)))):
+    for place in sorted(dirty):
         row = kept[place]
-        near = "\n".join(
-            _own(other) for other in (*kept[max(place - 1, 0) : place], *kept[place + 1 : place + 2])
-        )
-        index.put(
-            connection, index.row_of_exchange(numbers[place]), _own(row), near, title, row.paths.split("\n")
-        )
+        own = f"{row.asked}\n{row.answered}"
+        index.put(connection, index.row_of_exchange(numbers[place]), own, title, row.paths.split("\n"))
     return bool(dirty or gone)
 
 
@@ -145,10 +141,6 @@ def differs(connection: sqlite3.Connection, conversation: int, kept: Sequence[Ro
 def _said(row: Row) -> tuple[str, str, str]:
     """What of an exchange the index has."""
     return row.asked, row.answered, row.paths
-
-
-def _own(row: Row) -> str:
-    return f"{row.asked}\n{row.answered}"
 
 
 _COLUMNS = "position, message_id, step_id, key, at, asked, answered, paths"

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from . import terms
+from . import score, terms, vocabulary
+from .score import Text, Tuning
+from .terms import Term
 
-WEIGHTS = (1.0, 0.4, 0.6, 0.6)
-"""Of a text's own words, its neighbours', its title and its paths."""
+POOL = 80
+"""Rows that the index gives, to be ranked again together with their neighbours."""
+FIRST = 1_000
+"""Of these the ones in scope are taken first; only where they do not fill the pool all matches are looked at."""
+BUDGET = 4_000
+"""Matches that the index ranks; what is too common for that counts in the second ranking only."""
+MOST = 32
+"""Words of a long query that are scored: the rarest."""
+LONGEST = 30_000
+"""Characters of a text that the second ranking looks at."""
+
+
+TUNING = Tuning()
 
 
 class Scope(Struct, frozen=True):
@@ -33,51 +46,146 @@ class Scored(Struct, frozen=True):
     score: float
 
 
-_ROWS = """
-SELECT memory_fts.rowid, bm25(memory_fts, {weights}) AS rank FROM memory_fts
-LEFT JOIN exchange ON memory_fts.rowid % 2 = 0 AND exchange.n = memory_fts.rowid / 2
+class Ranked(Struct, frozen=True):
+    """What fits a query, best first, the words that were looked for, and the misspelt ones with what was taken."""
+
+    found: list[Scored]
+    words: tuple[str, ...]
+    repaired: dict[str, str]
+
+
+_JOINS = """
+LEFT JOIN exchange ON found.row % 2 = 0 AND exchange.n = found.row / 2
 LEFT JOIN conversation ON conversation.n = exchange.conversation
-LEFT JOIN fact ON memory_fts.rowid % 2 = 1 AND fact.n = memory_fts.rowid / 2
-WHERE memory_fts MATCH ? AND coalesce(conversation.workspace, fact.workspace) = ?
-AND (? IS NULL OR coalesce(conversation.project, fact.project) = ? COLLATE NOCASE)
-AND (? IS NULL OR coalesce(exchange.at, fact.at) >= ?)
-ORDER BY rank LIMIT ?
+LEFT JOIN fact ON found.row % 2 = 1 AND fact.n = found.row / 2
+"""
+_POOL = f"""
+SELECT found.row FROM (
+    SELECT rowid AS row, bm25(memory_fts, 1.0, 0.6, 0.6) AS fit FROM memory_fts
+    WHERE memory_fts MATCH :expression AND rowid > :after ORDER BY fit LIMIT :ranked
+) AS found {_JOINS}
+WHERE coalesce(conversation.workspace, fact.workspace) = :workspace
+AND (:project IS NULL OR coalesce(conversation.project, fact.project) = :project COLLATE NOCASE)
+AND (:since IS NULL OR coalesce(exchange.at, fact.at) >= :since)
+ORDER BY found.fit LIMIT :limit
+"""
+_AROUND = """
+SELECT DISTINCT near.n FROM exchange AS own JOIN exchange AS near ON near.conversation = own.conversation
+AND near.position BETWEEN own.position - {reach} AND own.position + {reach} WHERE own.n IN ({marks})
+AND (? IS NULL OR near.at >= ?)
+"""
+_TEXTS = f"""
+SELECT found.row, exchange.conversation, exchange.position, coalesce(conversation.folder, fact.folder),
+       coalesce(exchange.at, fact.at), found.own, found.title, found.paths
+FROM (
+    SELECT rowid AS row, substr(own, 1, {LONGEST}) AS own, title, paths FROM memory_fts WHERE rowid IN ({{marks}})
+) AS found {_JOINS}
 """
 
 
-def best(connection: sqlite3.Connection, query: str, scope: Scope, limit: int) -> list[Scored]:
-    """The rows that fit a query best, best first."""
-    words = terms.terms(query)
-    if not words:
-        return []
-    expression = " OR ".join(f'"{word}"' for word in words)
-    sql = _ROWS.format(weights=", ".join(map(str, WEIGHTS)))
-    values = (
-        expression,
-        scope.workspace,
-        scope.project,
-        scope.project,
-        scope.since,
-        scope.since,
-        limit,
+def ranked(
+    connection: sqlite3.Connection, query: str, scope: Scope, limit: int, tuning: Tuning = TUNING
+) -> Ranked:
+    """The rows that fit a query best: first by the index alone, then the best of them by all signs."""
+    asked = terms.terms(query)
+    wanted, counts, repaired = vocabulary.known(connection, asked, scope.workspace)
+    words = tuple(term.word for term in asked if term.weight == 1)
+    if not wanted:
+        return Ranked([], words, repaired)
+    if len(wanted) > MOST:
+        rarest = sorted(range(len(wanted)), key=lambda n: counts[n])[:MOST]
+        wanted, counts = [wanted[n] for n in rarest], [counts[n] for n in rarest]
+    texts = _texts(connection, _pool(connection, wanted, counts, scope), scope, len(tuning.near))
+    (total,) = connection.execute("SELECT count(*) FROM memory_fts_docsize").fetchone()
+    found = score.scores(
+        texts,
+        wanted,
+        score.weights(wanted, counts, total),
+        folder=scope.folder,
+        now=scope.now,
+        tuning=tuning,
     )
-    return [Scored(row, -rank) for row, rank in connection.execute(sql, values)]
+    best = sorted(found, key=lambda row: (-found[row], -(texts[row].at or 0), -row))
+    return Ranked([Scored(row, found[row]) for row in best[:limit]], words, repaired)
 
 
-def best_mended(connection: sqlite3.Connection, query: str, scope: Scope, limit: int) -> Sequence[int]:
-    """Numbers of mended failures whose error the query repeats, best first."""
-    words = terms.terms(query)
-    if not words:
-        return []
-    expression = " OR ".join(f'error: "{word}"' for word in words)
-    return [
-        n
-        for (n,) in connection.execute(
-            "SELECT mended.n FROM mended_fts JOIN mended ON mended.n = mended_fts.rowid"
-            " JOIN conversation ON conversation.n = mended.conversation"
-            " WHERE mended_fts MATCH ?1 AND conversation.workspace = ?2"
-            " AND (?3 IS NULL OR conversation.project = ?3 COLLATE NOCASE) AND (?4 IS NULL OR mended.at >= ?4)"
-            " ORDER BY bm25(mended_fts) LIMIT ?5",
-            (expression, scope.workspace, scope.project, scope.since, limit),
-        )
-    ]
+def _pool(
+    connection: sqlite3.Connection, wanted: Sequence[Term], counts: Sequence[int], scope: Scope
+) -> list[int]:
+    """Rows of a scope that have the rarest words of a query, in the index's own order."""
+    rest = sorted(zip(counts, wanted, strict=True), key=lambda pair: pair[0])
+    found: dict[int, None] = {}
+    while rest and len(found) < POOL:
+        expression, after, used = _narrow(connection, rest)
+        matches = sum(count for count, _ in rest[:used])
+        some = _fitting(connection, expression, after, FIRST, scope)
+        if len(some) < POOL and matches > FIRST:
+            some = _fitting(connection, expression, after, -1, scope)
+        found.update(dict.fromkeys(some))
+        rest = rest[used:]
+    if not found:
+        # All words are common, and the scope has none of the newest rows that have them.
+        found.update(dict.fromkeys(_fitting(connection, _any(wanted), 0, -1, scope)))
+    return list(found)[:POOL]
+
+
+def _fitting(
+    connection: sqlite3.Connection, expression: str, after: int, ranked: int, scope: Scope
+) -> list[int]:
+    values = {
+        "expression": expression,
+        "after": after,
+        "ranked": ranked,
+        "workspace": scope.workspace,
+        "project": scope.project,
+        "since": scope.since,
+        "limit": POOL,
+    }
+    return [row for (row,) in connection.execute(_POOL, values)]
+
+
+def _narrow(connection: sqlite3.Connection, rest: Sequence[tuple[int, Term]]) -> tuple[str, int, int]:
+    """What finds no more rows than are quickly ranked, the row after which it does, and how many terms it has used.
+
+    Any of the rarest terms, as many as there is room for; of common ones as many as possible together.
+    """
+    total = used = 0
+    for count, _ in rest:
+        total += count
+        if total > BUDGET:
+            break
+        used += 1
+    if used:
+        return _any(term for _, term in rest[:used]), 0, used
+    together = f"({_any([rest[0][1]])})"
+    for _, term in rest[1:]:
+        narrower = f"{together} AND ({_any([term])})"
+        count = vocabulary.rows(connection, narrower)
+        if count >= POOL:
+            together = narrower
+        if POOL <= count <= BUDGET:
+            return together, 0, len(rest)
+    after = connection.execute(
+        "SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
+        (together, BUDGET),
+    ).fetchone()
+    return together, after[0] if after else 0, len(rest)
+
+
+def _any(some: Iterable[Term]) -> str:
+    """What finds any of some terms."""
+    return " OR ".join(dict.fromkeys(terms.expression(form) for term in some for form in term.forms))
+
+
+def _texts(connection: sqlite3.Connection, pool: Sequence[int], scope: Scope, reach: int) -> dict[int, Text]:
+    """The texts of a pool and of the exchanges beside them."""
+    own = [row // 2 for row in pool if row % 2 == 0]
+    around = connection.execute(
+        _AROUND.format(reach=reach, marks=_marks(own)), (*own, scope.since, scope.since)
+    )
+    rows = list(dict.fromkeys([*pool, *(2 * n for (n,) in around)]))
+    return {row[0]: Text(*row) for row in connection.execute(_TEXTS.format(marks=_marks(rows)), rows)}
+
+
+def _marks(values: Sequence[int]) -> str:
+    return ",".join("?" * len(values))

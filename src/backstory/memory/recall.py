@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -12,13 +13,15 @@ from msgspec.structs import replace
 
 from ..store import read
 from ..store.results import Cost
-from . import rank, terms
+from . import failures, rank
 from .learn import source_key
 from .mended import Mended
 from .rank import Scope
 
 PER_SESSION = 3
 """Passages of one session among the results."""
+DEEPER = 6
+"""Ranked texts that are looked at for each passage: copies and further ones of a session are passed over."""
 MENDED = 2
 """Mended failures at the head of the results."""
 _changes = msgspec.json.Decoder(tuple[tuple[str, int, int], ...])
@@ -59,7 +62,8 @@ class Passage(Struct, frozen=True):
 class Recall(Struct, frozen=True):
     """The answer to a query: `conversations` counts those that were searched.
 
-    `words` are those that were looked for; `repaired` has the misspelt words that stand nowhere, with the words that were taken instead.
+    `words` are those that were looked for, as typed; `repaired` has the misspelt ones among them that stand nowhere,
+    each with the word that was taken instead.
     """
 
     query: str
@@ -73,41 +77,63 @@ class Recall(Struct, frozen=True):
 
 _EXCHANGE = (
     "SELECT exchange.n, session.id, exchange.position, exchange.message_id, exchange.step_id, exchange.key,"
-    " exchange.at, exchange.asked, exchange.answered, exchange.paths, conversation.n AS conversation, conversation.project,"
+    " exchange.at, exchange.asked, exchange.answered, exchange.paths, conversation.n AS conversation,"
+    " conversation.project,"
     " conversation.title, session.n AS session, session.gone_at FROM exchange"
     " JOIN conversation ON conversation.n = exchange.conversation JOIN session ON session.n = conversation.session"
 )
-_LAST = "conversation = ? AND position = ? ORDER BY n DESC"
+# CROSS JOIN keeps the planner from beginning with the whole workspace.
+_COPIES = """
+SELECT own.n, session.started_at, session.id, copy.n FROM exchange AS own
+CROSS JOIN exchange AS copy ON copy.key = own.key
+CROSS JOIN conversation ON conversation.n = copy.conversation AND conversation.workspace = ?
+CROSS JOIN session ON session.n = conversation.session WHERE own.n IN ({marks})
+"""
 _MENDED = "position, step_id, mended_by, at, after, command, error, changed, ran, diff"
 
 
 def recall(connection: sqlite3.Connection, query: str, workspace: str, scope: Scope, limit: int) -> Recall:
-    """The passages that fit a query best, best first; what mended the very error that was asked for comes first."""
+    """The passages that fit a query best, best first; what mended the very error that was asked for comes first.
+
+    An exchange and its copies show once, for the session that began first, and a session shows `PER_SESSION` times.
+    """
+    ranked = rank.ranked(connection, query, scope, (limit + 1) * DEEPER)
+    top = ranked.found[0].score if ranked.found else 1.0
     found: list[Passage] = []
-    seen: set[int] = set()
-    per_session: dict[str, int] = {}
-    scored = rank.best(connection, query, scope, limit * 6)
-    top = scored[0].score if scored else 1.0
-    for place, n in enumerate(rank.best_mended(connection, query, scope, MENDED)):
+    seen: set[str] = set()
+    for place, n in enumerate(failures.repeated(connection, query, scope, min(MENDED, limit))):
         passage = _of_mended(connection, n)
-        if passage is not None:
+        if passage is not None and passage.id not in seen:
+            seen.add(passage.id)
             found.append(replace(passage, score=top * (1 + 1 / (place + 1))))
-    seen.update(_keys(connection, found))
-    for one in scored:
+    firsts = _firsts(connection, scope, [one.row for one in ranked.found])
+    per_session = Counter(passage.session_id for passage in found)
+    for one in ranked.found:
         if len(found) >= limit:
             break
-        passage, key = _of_row(connection, one.row)
-        if passage is None or key in seen:
+        passage = _of_row(connection, firsts[one.row])
+        if passage is None or passage.id in seen:
             continue
-        if passage.session_id is not None:
-            count = per_session[passage.session_id] = per_session.get(passage.session_id, 0) + 1
-            if count > PER_SESSION:
-                continue
-        if key is not None:
-            seen.add(key)
+        if passage.session_id is not None and per_session[passage.session_id] >= PER_SESSION:
+            continue
+        seen.add(passage.id)
+        per_session[passage.session_id] += 1
         found.append(replace(passage, score=one.score))
     conversations, facts = counts(connection, scope.workspace)
-    return Recall(query, workspace, conversations, facts, tuple(found[:limit]), tuple(terms.terms(query)))
+    return Recall(query, workspace, conversations, facts, tuple(found), ranked.words, ranked.repaired)
+
+
+def _firsts(connection: sqlite3.Connection, scope: Scope, rows: Sequence[int]) -> dict[int, int]:
+    """For each index row the one that stands for it: of copies of an exchange that of the session that began first."""
+    firsts = {row: row for row in rows}
+    own = [row // 2 for row in rows if row % 2 == 0]
+    marks = ",".join("?" * len(own))
+    copied = defaultdict(list)
+    for n, *copy in connection.execute(_COPIES.format(marks=marks), (scope.workspace, *own)):
+        copied[n].append(copy)
+    for n, copies in copied.items():
+        firsts[2 * n] = 2 * min(copies, key=lambda copy: (copy[0] is None, copy[0], copy[1]))[2]
+    return firsts
 
 
 def counts(connection: sqlite3.Connection, workspace: int) -> tuple[int, int]:
@@ -119,21 +145,12 @@ def counts(connection: sqlite3.Connection, workspace: int) -> tuple[int, int]:
     return int(conversations), int(facts)
 
 
-def _keys(connection: sqlite3.Connection, found: Iterable[Passage]) -> Iterator[int]:
-    for passage in found:
-        if passage.kind == "mended" and passage.id.startswith("e"):
-            yield int(
-                connection.execute("SELECT key FROM exchange WHERE n = ?", (passage.id[1:],)).fetchone()[0]
-            )
-
-
-def _of_row(connection: sqlite3.Connection, row: int) -> tuple[Passage | None, int | None]:
-    """What an index row stands for, and the key that its copies share."""
+def _of_row(connection: sqlite3.Connection, row: int) -> Passage | None:
+    """What an index row stands for."""
     n, is_fact = divmod(row, 2)
     if is_fact:
-        return fact(connection, n), None
-    found = next(iter(exchanges(connection, "exchange.n = ?", n)), None)
-    return found if found is not None else (None, None)
+        return fact(connection, n)
+    return next((passage for passage, _ in exchanges(connection, "exchange.n = ?", n)), None)
 
 
 def fact(connection: sqlite3.Connection, n: int) -> Passage | None:

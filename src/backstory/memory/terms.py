@@ -1,27 +1,177 @@
-"""The words of the memory's index and of a query: identifiers with their parts, CJK as pairs, no stopwords."""
+"""The words of the memory's index and of a query: identifiers whole and in parts, CJK as pairs, all as stems."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
-from ..store.indexing import prepared
+from msgspec import Struct
 
-_word = re.compile(r"[^\W_]+(?:[._/:-]*[^\W_]+)*|\w+", re.UNICODE)
-_part = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+", re.UNICODE)
+from ..store.indexing import plain
+from .stem import stem
+
+LONGEST_QUERY = 8_000
+"""Characters of a query that are looked at."""
+MOST_TERMS = 40
+"""Words of a query that are looked for."""
+PART = 0.4
+"""Weight of a part of an identifier that a query names, beside the whole."""
+JOINED = 40
+"""Letters of an identifier that is also indexed without its separators."""
+LONGEST = 64
+"""Letters of a token; of a longer one the beginning stands for it."""
+
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+"""Characters that are written without blanks, as a class of a regular expression."""
+IS_CJK = re.compile(f"[{CJK}]+")
+_token = re.compile(r"[^\W_]+(?:[_-]+[^\W_]+)*")
+SEPARATOR = re.compile(r"[_-]+")
+RUN = re.compile(f"(?P<cjk>[{CJK}]+)|[^\\W_{CJK}]+(?:[_-]+[^\\W_{CJK}]+)*")
+PIECE = re.compile(r"[^\W_]+")
+PART_OF = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+
+_STOPWORDS = """
+a about all also am an and any are aren as at be because been before being both but by can cannot could couldn d
+did didn do does doesn doing don done each either else ever every few for from get gets getting go goes going got
+had hadn has hasn have haven having he her here hers him his how i if in into is isn it its just let like likely
+ll m made make many may me might more most much must my no nor not now of off on once one only or other our ours
+out over own please put re s said same say see shall she should shouldn since so some such t than that the their
+theirs them then there these they thing things this those through to too under until up upon us ve very was wasn
+way we were weren what whatever when where whether which while who whom whose why will with within without won
+would wouldn yes yet you your yours
+"""
+STOPWORDS = frozenset(_STOPWORDS.split())
+"""Words that say nothing about what a person looks for."""
+
+
+class Term(Struct, frozen=True):
+    """One thing that a query asks for: any of its forms will do.
+
+    `word` is as typed, in lower case. A form is a sequence of tokens that stand side by side in the index; one that
+    ends with `*` is the beginning of a token. `weight` is 1 for what the query says, less for what that implies.
+    """
+
+    word: str
+    forms: tuple[tuple[str, ...], ...]
+    weight: float = 1.0
 
 
 def expanded(text: str) -> str:
-    """A text as the index takes it: as it is, and the parts of its identifiers behind it."""
-    ready = prepared(text)
-    parts = [
-        part
-        for word in re.findall(r"\w+", ready)
-        for part in (_part.findall(word) if "_" in word or not (word.islower() or word.istitle()) else ())
-        if part != word
-    ]
-    return f"{ready} {' '.join(parts)}" if parts else ready
+    """A text as the index takes it: tokens between blanks, in the order of the text.
+
+    Identifiers are there whole and in parts, runs of CJK as overlapping pairs, everything folded and stemmed.
+    """
+    return indexed(cut(text))
 
 
-def terms(query: str) -> list[str]:
-    """The words of a query, each once, in the form in which the index has them."""
-    return list(dict.fromkeys(word.lower() for word in re.findall(r"\w+", expanded(query))))
+def cut(text: str) -> list[str]:
+    """The words and identifiers of a text as it has them, and the pairs of its CJK."""
+    return _token.findall(_apart(text))
+
+
+def indexed(found: Iterable[str]) -> str:
+    """What `cut` found as the index takes it."""
+    return " ".join(map(_of_token, found))
+
+
+def _apart(text: str) -> str:
+    """A text without terminal escapes in which CJK stands in pairs between blanks."""
+    text = plain(text)
+    if text.isascii():
+        return text
+    return IS_CJK.sub(lambda run: f" {' '.join(pairs(run[0]))} ", whole(text))
+
+
+def whole(text: str) -> str:
+    """A text in which equal characters are equal: composed, of normal width, no lone surrogates."""
+    return unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode())
+
+
+def pairs(run: str) -> list[str]:
+    """A run of characters without blanks as overlapping pairs, and its last character: each one begins a token."""
+    return [run[place : place + 2] for place in range(len(run))]
+
+
+@lru_cache(maxsize=1 << 16)
+def _of_token(token: str) -> str:
+    """The tokens by which a word or an identifier is found."""
+    if token.isalpha() and (token.islower() or token.istitle()):
+        return stemmed(token)
+    pieces = PIECE.findall(token)
+    found: list[str] = []
+    for piece in pieces:
+        found.append(piece)
+        inner = PART_OF.findall(piece)
+        if len(inner) > 1:
+            found += inner
+    if len(pieces) > 1 and len(token) <= JOINED:
+        found.append("".join(pieces))
+    return " ".join(map(stemmed, found))
+
+
+@lru_cache(maxsize=1 << 16)
+def stemmed(word: str) -> str:
+    """A word as the index has it."""
+    return stem(folded(word)[:LONGEST])
+
+
+def folded(word: str) -> str:
+    """A word in lower case, Latin, Greek and Cyrillic letters without their diacritics."""
+    if word.isascii():
+        return word.lower()
+    apart = "".join(unicodedata.normalize("NFD", one) if one < "\u2000" else one for one in word)
+    return "".join(one for one in apart if not unicodedata.combining(one)).lower()
+
+
+def terms(query: str) -> list[Term]:
+    """What a query asks for, each once, at most `MOST_TERMS`: first what it says, then what that implies."""
+    text = whole(plain(query[:LONGEST_QUERY]))
+    said = _each_once(_said(text, STOPWORDS)) or _each_once(_said(text, frozenset()))
+    said = said[:MOST_TERMS]
+    known = {form for term in said for form in term.forms}
+    implied = _each_once(part for one in said for part in _implied(one))
+    return said + [term for term in implied if term.forms[0] not in known][:MOST_TERMS]
+
+
+def _each_once(found: Iterable[Term]) -> list[Term]:
+    return list({term.forms[0]: term for term in reversed(list(found))}.values())[::-1]
+
+
+def _said(text: str, stopwords: frozenset[str]) -> Iterator[Term]:
+    for run in RUN.finditer(text):
+        if run["cjk"]:
+            yield from _of_cjk(run["cjk"])
+        elif folded(run[0]) not in stopwords:
+            yield _asked(run[0])
+
+
+def _of_cjk(run: str) -> Iterator[Term]:
+    if len(run) == 1:
+        yield Term(run, ((f"{run}*",),))
+    for pair in pairs(run)[:-1]:
+        yield Term(pair, ((pair,),))
+
+
+def _asked(token: str) -> Term:
+    """A word of a query, or an identifier by all that the index may have of it."""
+    pieces = PIECE.findall(token)
+    inner = [part for piece in pieces for part in PART_OF.findall(piece)]
+    forms = dict.fromkeys(tuple(map(stemmed, form)) for form in (["".join(pieces)], pieces, inner))
+    return Term(folded(token), tuple(form for form in forms if form))
+
+
+def _implied(term: Term) -> Iterator[Term]:
+    """The parts of an identifier that say something by themselves."""
+    for form in term.forms[1:]:
+        for part in form:
+            if len(part) > 1 and part not in STOPWORDS and not part.isdecimal():
+                yield Term(part, ((part,),), PART)
+
+
+def expression(form: tuple[str, ...]) -> str:
+    """A form as FTS5 takes it; tokens hold no quotation marks."""
+    if form[0].endswith("*"):
+        return f'"{form[0][:-1]}" *'
+    return '"' + " ".join(form) + '"'

@@ -44,6 +44,7 @@ CREATE TABLE exchange (
     UNIQUE (conversation, message_id)
 );
 CREATE INDEX exchange_key ON exchange (key);
+CREATE INDEX exchange_place ON exchange (conversation, position);
 
 -- What a person made of an exchange; it stands wherever the exchange is learned.
 CREATE TABLE revision (
@@ -83,14 +84,22 @@ CREATE TABLE mended (
 );
 
 -- Words of exchanges (rowid = 2 * exchange.n) and of facts (2 * fact.n + 1), as `memory/terms.py` prepares them.
+-- They are stems already; the tokenizer only cuts them at blanks.
 CREATE VIRTUAL TABLE memory_fts USING fts5 (
-    own, near, title, paths, tokenize = "porter unicode61 remove_diacritics 2"
+    own, title, paths, tokenize = "unicode61 remove_diacritics 0"
 );
 CREATE VIRTUAL TABLE mended_fts USING fts5 (
-    error, command, paths, tokenize = "porter unicode61 remove_diacritics 2"
+    error, command, paths, tokenize = "unicode61 remove_diacritics 0"
 );
--- The words of the index, for the repair of misspelt ones.
-CREATE VIRTUAL TABLE memory_words USING fts5vocab ('memory_fts', 'row');
+-- The tokens of the index.
+CREATE VIRTUAL TABLE memory_terms USING fts5vocab ('memory_fts', 'row');
+-- The words of the index, letters alone and not stemmed, for the repair of misspelt ones.
+CREATE TABLE memory_word (
+    letter TEXT NOT NULL,                       -- its first
+    size   INTEGER NOT NULL,                    -- its letters
+    word   TEXT NOT NULL,
+    PRIMARY KEY (letter, size, word)
+) WITHOUT ROWID;
 
 CREATE VIEW exchanges AS
 SELECT workspace.name AS workspace, session.id AS session_id, exchange.position, exchange.at, conversation.project,

@@ -1,0 +1,159 @@
+"""Which mended failures a query repeats: the same error, in other folders, at other lines, at another time."""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from . import terms, volatile
+from .folders import is_near
+from .rank import Scope
+
+SHARE = 0.6
+"""Of what a query says, weighed by how rare it is, this much must stand in the error."""
+WORDS = 3
+"""Words that a query and an error must share besides the common ones; two will do where one of them is a name."""
+LINE = 3
+"""Words of a line that is enough by itself where a query and an error share it."""
+CANDIDATES = 60
+ASKED = 60
+"""Words of a query that are looked at."""
+
+_COMMON = """
+abort aborted args argument arguments assert assertion assertionerror build bundle call called cannot check
+cmd code command compile compiled complete connect connection could crash debug details devdependencies err
+errno error errors exception exec execute exit exited expected fail failed failing failure fatal file files
+finished found function http https info install invalid issue job js json last line lines log logs main make
+message missing mod module name near node none npm null number object ok output package pass passed path
+pip pnpm problem process project pytest python raise read recent received request response result return
+returned run running script src stack start started status step stderr stdout stop string summary task test
+tests throw total traceback true false ts type undefined unexpected unknown usage use used value version
+warn warning write wrong yarn py
+"""
+COMMON = frozenset(map(terms.stemmed, (*_COMMON.split(), *terms.STOPWORDS)))
+"""Words that stand in errors of every kind or anywhere, as the index has them."""
+
+_name = re.compile(r"\w*(?:[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|_\w|[A-Z]{4})\w*")
+
+_CANDIDATES = """
+SELECT mended.n, mended_fts.error, mended.step_id, mended.command, mended.error, conversation.folder,
+       session.started_at, session.id, mended.at
+FROM mended_fts JOIN mended ON mended.n = mended_fts.rowid
+JOIN conversation ON conversation.n = mended.conversation JOIN session ON session.n = conversation.session
+WHERE mended_fts MATCH :expression AND conversation.workspace = :workspace
+AND (:project IS NULL OR conversation.project = :project COLLATE NOCASE)
+AND (:since IS NULL OR mended.at >= :since)
+ORDER BY bm25(mended_fts, 1.0, 0, 0) LIMIT :limit
+"""
+
+
+class _Asked(Struct, frozen=True):
+    """What a query says of an error: its words with what each weighs, names among them, and its lines as tokens."""
+
+    weights: dict[str, float]
+    names: frozenset[str]
+    lines: list[str]
+
+
+class _Candidate(Struct, frozen=True):
+    n: int
+    tokens: str
+    step_id: str
+    command: str
+    error: str
+    folder: str | None
+    started_at: int | None
+    session_id: str
+    at: int | None
+
+
+def repeated(connection: sqlite3.Connection, query: str, scope: Scope, limit: int) -> list[int]:
+    """Numbers of mended failures whose error a query repeats: those of the project at hand first, then the best.
+
+    Copies in forks count once, for the session that began first.
+    """
+    asked = _asked(connection, query[: terms.LONGEST_QUERY])
+    if not asked.weights:
+        return []
+    values = {
+        "expression": " OR ".join(f'error: "{word}"' for word in asked.weights),
+        "workspace": scope.workspace,
+        "project": scope.project,
+        "since": scope.since,
+        "limit": CANDIDATES,
+    }
+    fitting: dict[tuple[str, str, str], tuple[float, _Candidate]] = {}
+    for row in connection.execute(_CANDIDATES, values):
+        one = _Candidate(*row)
+        fit = _fit(asked, one)
+        key = (one.step_id, one.command, one.error)
+        if fit > 0 and (key not in fitting or _began(one) < _began(fitting[key][1])):
+            fitting[key] = fit, one
+
+    def order(pair: tuple[float, _Candidate]) -> tuple[bool, float, int, int]:
+        fit, one = pair
+        elsewhere = not (scope.folder and one.folder and is_near(scope.folder, one.folder))
+        return elsewhere, -fit, -(one.at or 0), one.n
+
+    return [one.n for _, one in sorted(fitting.values(), key=order)[:limit]]
+
+
+def _began(one: _Candidate) -> tuple[float, str]:
+    return (math.inf if one.started_at is None else one.started_at, one.session_id)
+
+
+def _asked(connection: sqlite3.Connection, query: str) -> _Asked:
+    said = volatile.lines(query) or [volatile.steady(query)]
+    lines = [terms.expanded(line) for line in said]
+    words = list(dict.fromkeys(word for line in lines for word in _telling(line)))[:ASKED]
+    named = {
+        token for line in said for name in _name.findall(line) for token in terms.expanded(name).split()[:1]
+    }
+    (total,) = connection.execute("SELECT count(*) FROM mended_fts_docsize").fetchone()
+    weights = {}
+    for word in words:
+        (count,) = connection.execute(
+            "SELECT count(*) FROM mended_fts WHERE mended_fts MATCH ?", (f'error: "{word}"',)
+        ).fetchone()
+        weights[word] = math.log(1 + (total + 1) / (count + 0.5))
+    known = any(count for count in weights.values())
+    return _Asked(weights if known else {}, frozenset(named), lines)
+
+
+def _telling(line: str) -> Iterable[str]:
+    """The words of a line that do not stand in errors of every kind."""
+    for word in line.split():
+        if len(word) > 1 and not word.isdecimal() and word not in COMMON:
+            yield word
+
+
+def _fit(asked: _Asked, one: _Candidate) -> float:
+    """How well an error is what the query repeats, from 0 (it is not) to 2."""
+    has = set(one.tokens.split())
+    shared = {word for word in asked.weights if word in has}
+    share = sum(asked.weights[word] for word in shared) / sum(asked.weights.values())
+    whole = _has_line(asked, one)
+    enough = len(shared) >= WORDS or (
+        len(shared) >= min(WORDS - 1, len(asked.weights)) and shared & asked.names
+    )
+    if not whole and not (enough and share >= SHARE):
+        return 0.0
+    return share + whole
+
+
+def _has_line(asked: _Asked, one: _Candidate) -> bool:
+    """Whether a line that tells something stands in both."""
+    query = f" {' '.join(asked.lines)} "
+    theirs = [terms.expanded(line) for line in volatile.lines(one.error)]
+    error = f" {' '.join(theirs)} "
+    return any(_is_telling(line) and f" {line} " in query for line in theirs) or any(
+        _is_telling(line) and f" {line} " in error for line in asked.lines
+    )
+
+
+def _is_telling(line: str) -> bool:
+    return len(set(_telling(line))) >= LINE

@@ -1,0 +1,199 @@
+"""The words that the memory holds, and the repair of misspelt ones of a query by them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from . import terms
+from .terms import Term
+
+SHORTEST, LONGEST = 3, 24
+"""Letters of a word that is kept here."""
+REPAIRED = 4
+"""Letters of the shortest word that is repaired."""
+MOST = 12
+"""Words of the longest query that is repaired: in a pasted text much stands nowhere, and the rest finds it."""
+GUESSED = 0.7
+"""Weight of a word that was taken for another."""
+LIKELY = 12
+"""Near words of which the use is looked up."""
+FAR = 8
+"""Letters from which two slips in a word are repaired."""
+
+_STANDS = """
+SELECT 1 FROM memory_fts
+LEFT JOIN exchange ON memory_fts.rowid % 2 = 0 AND exchange.n = memory_fts.rowid / 2
+LEFT JOIN conversation ON conversation.n = exchange.conversation
+LEFT JOIN fact ON memory_fts.rowid % 2 = 1 AND fact.n = memory_fts.rowid / 2
+WHERE memory_fts MATCH ? AND coalesce(conversation.workspace, fact.workspace) = ? LIMIT 1
+"""
+_word = re.compile(r"[^\W\d_]{3,24}")
+_plain = re.compile(r"[^\W\d_]+")
+
+
+def words(tokens: Iterable[str]) -> set[str]:
+    """The words of a text's tokens that can repair others: letters alone, in lower case, no CJK."""
+    return {word for token in set(tokens) for word in _letters(token)}
+
+
+@lru_cache(maxsize=1 << 16)
+def _letters(token: str) -> tuple[str, ...]:
+    return tuple(word for word in _word.findall(terms.folded(token)) if max(word) < "\u2000")
+
+
+def put(connection: sqlite3.Connection, found: Iterable[str]) -> None:
+    """Keep words."""
+    connection.execute(
+        "INSERT OR IGNORE INTO memory_word (letter, size, word)"
+        " SELECT substr(value, 1, 1), length(value), value FROM json_each(?)",
+        (json.dumps(list(found)),),
+    )
+
+
+def prune(connection: sqlite3.Connection) -> None:
+    """Take out the words that no text of the index has any more: what is forgotten leaves no word behind."""
+    left = {term for (term,) in connection.execute("SELECT term FROM memory_terms")}
+    every = connection.execute("SELECT letter, size, word FROM memory_word").fetchall()
+    connection.executemany(
+        "DELETE FROM memory_word WHERE letter = ? AND size = ? AND word = ?",
+        [row for row in every if terms.stemmed(row[2]) not in left],
+    )
+
+
+def known(
+    connection: sqlite3.Connection, wanted: Sequence[Term], workspace: int
+) -> tuple[list[Term], list[int], dict[str, str]]:
+    """The terms that stand somewhere, in how many rows each, and what was taken for misspelt ones.
+
+    Only what stands nowhere is repaired.
+    """
+    found: list[Term] = []
+    counts: list[int] = []
+    taken: dict[str, str] = {}
+    is_short = sum(term.weight == 1 for term in wanted) <= MOST
+    for term in wanted:
+        count = _rows(connection, term.forms)
+        if (
+            is_short
+            and _plain.fullmatch(term.word)
+            and not (count and _stands(connection, term.forms, workspace))
+        ):
+            term, count = _instead(connection, term, workspace, taken)
+        if count:
+            found.append(term)
+            counts.append(count)
+    return found, counts, taken
+
+
+def _instead(
+    connection: sqlite3.Connection, term: Term, workspace: int, taken: dict[str, str]
+) -> tuple[Term, int]:
+    """What a word that stands nowhere is taken for, and in how many rows that stands."""
+    parts = _apart(connection, term.word, workspace)
+    if parts is not None:
+        form = terms.stemmed(parts[0]), terms.stemmed(parts[1])
+        return replace(term, forms=(form,)), _rows(connection, (form,))
+    word = _nearest(connection, term.word, workspace) if len(term.word) >= REPAIRED else None
+    if word is None:
+        return term, 0
+    taken[term.word] = word
+    forms = ((terms.stemmed(word),),)
+    return Term(word, forms, GUESSED), _rows(connection, forms)
+
+
+def _rows(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]]) -> int:
+    """In how many rows of the index any of these stands."""
+    return rows(connection, " OR ".join(map(terms.expression, forms)))
+
+
+def _stands(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]], workspace: int) -> bool:
+    """Whether any of these stands in a text of this workspace; a word of another one must not show here."""
+    expression = " OR ".join(map(terms.expression, forms))
+    return connection.execute(_STANDS, (expression, workspace)).fetchone() is not None
+
+
+def rows(connection: sqlite3.Connection, expression: str) -> int:
+    """In how many rows of the index an expression stands."""
+    (count,) = connection.execute(
+        "SELECT count(*) FROM memory_fts WHERE memory_fts MATCH ?", (expression,)
+    ).fetchone()
+    return int(count)
+
+
+def _apart(connection: sqlite3.Connection, word: str, workspace: int) -> tuple[str, str] | None:
+    """Two words that stand side by side where the query has them as one."""
+    for place in range(SHORTEST, len(word) - SHORTEST + 1):
+        pair = word[:place], word[place:]
+        if all(_is_known(connection, part) for part in pair):
+            form = terms.stemmed(pair[0]), terms.stemmed(pair[1])
+            if _stands(connection, (form,), workspace):
+                return pair
+    return None
+
+
+def _is_known(connection: sqlite3.Connection, word: str) -> bool:
+    return (
+        connection.execute(
+            "SELECT 1 FROM memory_word WHERE letter = ? AND size = ? AND word = ?", (word[0], len(word), word)
+        ).fetchone()
+        is not None
+    )
+
+
+def _nearest(connection: sqlite3.Connection, word: str, workspace: int) -> str | None:
+    """The kept word that a misspelt one most likely means."""
+    slips = 2 if len(word) >= FAR else 1
+    near = []
+    for candidate in _candidates(connection, word, slips):
+        away = distance(word, candidate, slips)
+        if away <= slips:
+            near.append((away, candidate[0] != word[0], candidate))
+    best = sorted(near)[:LIKELY]
+    found = []
+    for away, other, one in best:
+        forms = ((terms.stemmed(one),),)
+        if _stands(connection, forms, workspace):
+            found.append((away, other, -_rows(connection, forms), one))
+    return min(found)[3] if found else None
+
+
+def _candidates(connection: sqlite3.Connection, word: str, slips: int) -> Iterator[str]:
+    """Kept words of about the same length and letters; those with another first letter where only that is wrong."""
+    own = set(word)
+    for (candidate,) in connection.execute(
+        "SELECT word FROM memory_word WHERE letter = ? AND size BETWEEN ? AND ?",
+        (word[0], len(word) - slips, len(word) + slips),
+    ):
+        if len(own.symmetric_difference(candidate)) <= 2 * slips:
+            yield candidate
+    letters = [letter for (letter,) in connection.execute("SELECT DISTINCT letter FROM memory_word")]
+    others = {word[1:], word[1] + word[0] + word[2:], *(letter + word[1:] for letter in letters)}
+    others.update(letter + word for letter in letters)
+    for other in sorted(others):
+        if other[0] != word[0] and _is_known(connection, other):
+            yield other
+
+
+def distance(one: str, other: str, most: int) -> int:
+    """Slips between two words: a letter more, less, changed, or two side by side swapped; above `most` is not exact."""
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        now = [i]
+        for j, against in enumerate(other, 1):
+            cost = min(last[j] + 1, now[j - 1] + 1, last[j - 1] + (letter != against))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == against:
+                cost = min(cost, before[j - 2] + 1)
+            now.append(cost)
+        if min(now) > most:
+            return most + 1
+        before, last = last, now
+    return last[-1]

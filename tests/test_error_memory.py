@@ -1,0 +1,170 @@
+"""The error memory: a query that repeats an error finds first what made it pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from remembered import HOUR, Memories, first, mended
+from sessions import START
+
+from backstory.memory import terms, volatile
+
+NODE = """\
+> shop@1.4.2 test
+> vitest run
+
+ FAIL  src/cart/cart.test.ts > cart > keeps the discount
+TypeError: Cannot read properties of undefined (reading 'retryBudget')
+    at resolveCart (/home/dev/work/shop/src/cart/cart.ts:41:17)
+    at /home/dev/work/shop/src/cart/cart.test.ts:12:3
+npm ERR! Test failed.  See above for more details."""
+
+PYTHON = """\
+2026-11-03 10:14:07,221 ERROR worker 4711 at 0x7f3a9c1d2e10
+Traceback (most recent call last):
+  File "/srv/billing/app/payments.py", line 210, in settle
+    session.commit()
+sqlalchemy.exc.IntegrityError: duplicate key value violates unique constraint "uq_invoice_no"
+DETAIL:  Key (invoice_no)=(20261103-17) already exists."""
+
+RUST = "error[E0502]: cannot borrow `self.queue` as mutable because it is also borrowed as immutable"
+
+
+@pytest.fixture
+def memories(tmp_path: Path) -> Iterator[Memories]:
+    made = Memories(tmp_path)
+    mended(made, NODE, asked="The cart tests fail", path="src/cart/cart.ts")
+    mended(made, PYTHON, command="pytest -q", asked="Settle twice", path="app/payments.py")
+    mended(made, RUST, command="cargo build", asked="Borrow trouble", path="src/queue.rs")
+    made.said(("How do our test runs fail with npm?", "Every npm test error is printed at the end."))
+    made.learn()
+    yield made
+    made.archive.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "command"),
+    [
+        (NODE, "npm test"),
+        (PYTHON, "pytest -q"),
+        (RUST, "cargo build"),
+        (NODE.replace("/home/dev/work/shop", "/builds/ci/a81f/shop").replace(":41:17", ":58:9"), "npm test"),
+        ("TypeError: Cannot read properties of undefined (reading 'retryBudget')", "npm test"),
+        ("src/cart/cart.test.ts > cart > keeps the discount", "npm test"),
+        (
+            PYTHON.replace("2026-11-03 10:14:07,221", "2027-01-09T04:00:00Z")
+            .replace("0x7f3a9c1d2e10", "0x55d0c0ffee")
+            .replace("4711", "9")
+            .replace("/srv/billing", "C:\\code\\billing")
+            .replace("line 210", "line 8")
+            .replace("20261103-17", "20270109-3"),
+            "pytest -q",
+        ),
+        ('duplicate key value violates unique constraint "uq_invoice_no"', "pytest -q"),
+        (
+            "why do I get cannot borrow `self.queue` as mutable because it is also borrowed as immutable again?",
+            "cargo build",
+        ),
+        ("error[E0502]: cannot borrow `self.queue` as mutable", "cargo build"),
+    ],
+)
+def test_a_repeated_error_finds_first_what_mended_it(memories: Memories, query: str, command: str) -> None:
+    passage = first(memories.recall(query))
+    assert passage.kind == "mended"
+    assert passage.failure is not None
+    assert passage.failure.command == command
+    assert passage.failure.changed != ()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "error",
+        "test failed",
+        "npm test error",
+        "npm ERR! Test failed.  See above for more details.",
+        "Traceback (most recent call last):",
+        "TypeError: Cannot read properties of undefined (reading 'length')",
+        "the tests fail with an error in npm, how do we run them?",
+        "how is the cart tested",
+        "Command exited with code 1",
+        'File "/srv/billing/app/payments.py", line 210, in settle',
+        "which unique index does the invoice table have",
+        "immutable queue or mutable queue for the events of the shop",
+    ],
+)
+def test_common_words_alone_bring_up_no_mended_failure(memories: Memories, query: str) -> None:
+    assert all(passage.kind != "mended" for passage in memories.recall(query).results)
+
+
+def test_a_mended_exchange_is_not_shown_a_second_time(memories: Memories) -> None:
+    found = memories.recall(PYTHON, limit=10)
+    ids = [passage.id for passage in found.results]
+    assert len(ids) == len(set(ids))
+    scores = [passage.score for passage in found.results]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_limit_holds_for_mended_failures_too(memories: Memories) -> None:
+    mended(memories, RUST, command="cargo build --release", asked="Borrow again", path="src/queue.rs")
+    memories.learn()
+    assert len(memories.recall(RUST, limit=1).results) == 1
+
+
+def test_the_failure_of_the_project_at_hand_comes_first(memories: Memories) -> None:
+    for name in ("one", "two"):
+        mended(memories, RUST, command=f"cargo build -p {name}", asked=f"In {name}", cwd=f"/home/dev/{name}")
+    memories.learn()
+    for name in ("one", "two"):
+        passage = first(memories.recall(RUST, folder=f"/home/dev/{name}"))
+        assert passage.project == name
+
+
+def test_workspace_project_and_time_limit_mended_failures(memories: Memories) -> None:
+    def kinds(**more: object) -> set[str]:
+        return {passage.kind for passage in memories.recall(RUST, **more).results}
+
+    memories.archive.memory.create_workspace("other")
+    assert "mended" not in kinds(workspace="other")
+    assert "mended" not in kinds(project="elsewhere")
+    assert "mended" in kinds(project="demo")
+    assert "mended" not in kinds(since=START + 50 * HOUR)
+    assert "mended" in kinds(since=START)
+
+
+def test_the_same_failure_in_a_fork_comes_once_for_the_session_that_began_first(memories: Memories) -> None:
+    panic = "thread 'main' panicked at ledger overflow while posting entry batch"
+    origin = mended(memories, panic, command="cargo run", asked="The ledger panics")
+    fork = memories.session()
+    fork.messages = list(origin.messages)
+    assert fork.manifest is not None
+    fork.manifest["metadata"]["fork"] = {"forkedFromSessionId": origin.session_id}
+    fork.prompt("Go on")
+    fork.reply("Going on.")
+    fork.write()
+    memories.learn()
+    found = [passage for passage in memories.recall(panic, limit=10).results if passage.kind == "mended"]
+    assert [passage.session_id for passage in found] == [origin.session_id]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("at 2026-11-03T10:14:07.221Z failed", "at 2027-01-01T00:00:00Z failed"),
+        ("0x7f3a9c1d2e10 freed", "0xdeadbeef freed"),
+        ("/home/a/x/foo.py:12: bad", "C:\\work\\foo.py:99: bad"),
+        ("took 12 ms", "took 3.5s"),
+        ("id 123e4567-e89b-12d3-a456-426614174000 gone", "id 00000000-0000-4000-8000-00000000000a gone"),
+        ("commit 9f8e7d6c5b4a gone", "commit 1a2b3c4 gone"),
+        ("line 4, column 2", "line 40, column 21"),
+    ],
+)
+def test_what_changes_from_run_to_run_does_not_count(one: str, other: str) -> None:
+    assert terms.expanded(volatile.steady(one)) == terms.expanded(volatile.steady(other))
+
+
+@pytest.mark.parametrize("code", ["TS2345", "E0502", "ENOSPC", "40P01", "cafe"])
+def test_codes_of_errors_count(code: str) -> None:
+    assert code in volatile.steady(f"error {code}: no")
