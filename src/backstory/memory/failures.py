@@ -17,6 +17,8 @@ SHARE = 0.6
 """Of what a query says, weighed by how rare it is, this much must stand in the error."""
 WORDS = 3
 """Words that a query and an error must share besides the common ones; two will do where one of them is a name."""
+WHOLE = 6
+"""Words of a query that is enough where it stands in an error as it is, however common they are."""
 LINE = 3
 """Words of a line that is enough by itself where a query and an error share it."""
 CANDIDATES = 60
@@ -52,8 +54,14 @@ ORDER BY bm25(mended_fts, 1.0, 0, 0) LIMIT :limit
 
 
 class _Asked(Struct, frozen=True):
-    """What a query says of an error: its words with what each weighs, names among them, and its lines as tokens."""
+    """What a query says of an error: its words with what each weighs, names among them, and its lines as tokens.
 
+    `common` says that its words stand in errors of every kind, so that only the whole of it can tell one: `whole`,
+    which is empty where it says only at which place in the code it went wrong.
+    """
+
+    common: bool
+    whole: str
     weights: dict[str, float]
     names: frozenset[str]
     lines: list[str]
@@ -107,12 +115,16 @@ def _began(one: _Candidate) -> tuple[float, str]:
 
 
 def _asked(connection: sqlite3.Connection, query: str) -> _Asked:
-    said = volatile.lines(query) or [volatile.steady(query)]
+    wrong = volatile.lines(query)
+    said = wrong or [volatile.steady(query)]
     lines = [terms.expanded(line) for line in said]
-    words = list(dict.fromkeys(word for line in lines for word in _telling(line)))[:ASKED]
     named = {
         token for line in said for name in _name.findall(line) for token in terms.expanded(name).split()[:1]
     }
+    telling = [word for line in lines for word in _telling(line)]
+    every = [word for line in lines for word in line.split()]
+    common = len(set(telling)) < WORDS - 1 and not named
+    words = list(dict.fromkeys(every if common else telling))[:ASKED]
     (total,) = connection.execute("SELECT count(*) FROM mended_fts_docsize").fetchone()
     weights = {}
     for word in words:
@@ -121,7 +133,8 @@ def _asked(connection: sqlite3.Connection, query: str) -> _Asked:
         ).fetchone()
         weights[word] = math.log(1 + (total + 1) / (count + 0.5))
     known = any(count for count in weights.values())
-    return _Asked(weights if known else {}, frozenset(named), lines)
+    whole = " ".join(lines) if wrong else ""
+    return _Asked(common, whole, weights if known else {}, frozenset(named), lines)
 
 
 def _telling(line: str) -> Iterable[str]:
@@ -133,6 +146,10 @@ def _telling(line: str) -> Iterable[str]:
 
 def _fit(asked: _Asked, one: _Candidate) -> float:
     """How well an error is what the query repeats, from 0 (it is not) to 2."""
+    if len(asked.whole.split()) >= WHOLE and f" {asked.whole} " in f" {one.tokens} ":
+        return 2.0
+    if asked.common:
+        return 0.0
     has = set(one.tokens.split())
     shared = {word for word in asked.weights if word in has}
     share = sum(asked.weights[word] for word in shared) / sum(asked.weights.values())
