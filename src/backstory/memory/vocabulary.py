@@ -97,6 +97,7 @@ def _instead(
     """What a word that stands nowhere is taken for, and in how many rows that stands."""
     parts = _apart(connection, term.word, workspace)
     if parts is not None:
+        taken[term.word] = " ".join(parts)
         form = terms.stemmed(parts[0]), terms.stemmed(parts[1])
         return replace(term, forms=(form,)), _rows(connection, (form,))
     word = _nearest(connection, term.word, workspace) if len(term.word) >= REPAIRED else None
