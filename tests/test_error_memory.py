@@ -168,3 +168,21 @@ def test_what_changes_from_run_to_run_does_not_count(one: str, other: str) -> No
 @pytest.mark.parametrize("code", ["TS2345", "E0502", "ENOSPC", "40P01", "cafe"])
 def test_codes_of_errors_count(code: str) -> None:
     assert code in volatile.steady(f"error {code}: no")
+
+
+COMMON = """\
+npm ERR! Test failed.  See above for more details.
+AssertionError: expected log.warn to be called 1 time, but got 2 times"""
+
+
+def test_an_error_of_common_words_is_known_by_the_whole_of_it(tmp_path: Path) -> None:
+    made = Memories(tmp_path)
+    mended(made, COMMON, command="npm test -- limiter", asked="Log it once", path="src/limiter.ts")
+    made.learn()
+    general, error = COMMON.split("\n")
+    for query in (general, "expected log.warn to be called with an error", "npm test failed"):
+        assert all(passage.kind != "mended" for passage in made.recall(query).results)
+    found = made.recall(error)
+    assert first(found).kind == "mended"
+    assert not found.repaired, "a word of an error is no slip"
+    made.archive.close()

@@ -78,8 +78,16 @@ def test_what_a_misspelt_word_was_taken_for_is_said(memories: Memories) -> None:
     memories.learn()
     found = memories.recall("isolaton levle")
     assert found.repaired == {"isolaton": "isolation", "levle": "level"}
-    assert found.words == ("isolaton", "levle")
+    assert found.words == ("isolation", "level")
     assert answers(found) == ["Serializable."]
+
+
+def test_two_words_that_were_typed_as_one_are_found(memories: Memories) -> None:
+    memories.said(("Which connection pool?", "The one of the driver."))
+    memories.learn()
+    found = memories.recall("connectionpool")
+    assert found.repaired == {"connectionpool": "connection pool"}
+    assert answers(found) == ["The one of the driver."]
 
 
 def test_nothing_is_brought_up_where_no_word_stands(memories: Memories) -> None:

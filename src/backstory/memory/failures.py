@@ -18,7 +18,7 @@ SHARE = 0.6
 WORDS = 3
 """Words that a query and an error must share besides the common ones; two will do where one of them is a name."""
 WHOLE = 6
-"""Words of a query that is enough where it stands in an error as it is, however common they are."""
+"""Words of a query that is enough where it stands in an error as it is, though but one of them tells anything."""
 LINE = 3
 """Words of a line that is enough by itself where a query and an error share it."""
 CANDIDATES = 60
@@ -124,7 +124,7 @@ def _asked(connection: sqlite3.Connection, query: str) -> _Asked:
     telling = [word for line in lines for word in _telling(line)]
     every = [word for line in lines for word in line.split()]
     common = len(set(telling)) < WORDS - 1 and not named
-    words = list(dict.fromkeys(every if common else telling))[:ASKED]
+    words = list(dict.fromkeys(every if telling and common else telling))[:ASKED]
     (total,) = connection.execute("SELECT count(*) FROM mended_fts_docsize").fetchone()
     weights = {}
     for word in words:

@@ -89,7 +89,7 @@ def ranked(
     """The rows that fit a query best: first by the index alone, then the best of them by all signs."""
     asked = terms.terms(query)
     wanted, counts, repaired = vocabulary.known(connection, asked, scope.workspace)
-    words = tuple(term.word for term in asked if term.weight == 1)
+    words = tuple(repaired.get(term.word, term.word) for term in asked if term.weight == 1)
     if not wanted:
         return Ranked([], words, repaired)
     if len(wanted) > MOST:

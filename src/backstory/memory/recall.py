@@ -62,8 +62,8 @@ class Passage(Struct, frozen=True):
 class Recall(Struct, frozen=True):
     """The answer to a query: `conversations` counts those that were searched.
 
-    `words` are those that were looked for, as typed; `repaired` has the misspelt ones among them that stand nowhere,
-    each with the word that was taken instead.
+    `words` are those that were looked for; `repaired` has the typed ones that stand nowhere in the workspace, each with
+    what was taken instead: a word that is spelt nearly so, or two words.
     """
 
     query: str

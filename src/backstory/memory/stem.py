@@ -7,18 +7,20 @@ from itertools import pairwise
 SHORTEST, LONGEST = 3, 64
 """Letters of a word that is stemmed; others stay as they are."""
 
+# The longest that fits is taken, so the longest stand first.
 _STEP_2 = (
-    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("logi", "log"),
-    ("bli", "ble"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"),
-    ("ation", "ate"), ("ator", "ate"), ("alism", "al"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"),
-    ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"),
+    ("ational", "ate"), ("ization", "ize"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"),
+    ("tional", "tion"), ("biliti", "ble"), ("entli", "ent"), ("ousli", "ous"), ("ation", "ate"),
+    ("alism", "al"), ("aliti", "al"), ("iviti", "ive"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
+    ("logi", "log"), ("alli", "al"), ("ator", "ate"), ("bli", "ble"), ("eli", "e"),
 )  # fmt: skip
 _STEP_3 = (
-    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""),
+    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ness", ""),
+    ("ful", ""),
 )  # fmt: skip
 _STEP_4 = (
-    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism", "ate", "iti",
-    "ous", "ive", "ize",
+    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate", "iti", "ous", "ive",
+    "ize", "al", "er", "ic", "ou",
 )  # fmt: skip
 
 
@@ -63,12 +65,12 @@ def _mended(word: str) -> str:
 def _ends(word: str) -> str:
     """Without the endings that make nouns and adjectives."""
     for step in (_STEP_2, _STEP_3):
-        for suffix, instead in sorted(step, key=lambda pair: -len(pair[0])):
+        for suffix, instead in step:
             if len(word) > len(suffix) and word.endswith(suffix):
                 if _measure(word[: -len(suffix)]) > 0:
                     word = word[: -len(suffix)] + instead
                 break
-    for suffix in sorted(_STEP_4, key=len, reverse=True):
+    for suffix in _STEP_4:
         if len(word) > len(suffix) and word.endswith(suffix):
             rest = word[: -len(suffix)]
             if _measure(rest) > 1 and (suffix != "ion" or rest[-1] in "st"):

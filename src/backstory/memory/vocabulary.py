@@ -79,10 +79,12 @@ def known(
     is_short = sum(term.weight == 1 for term in wanted) <= MOST
     for term in wanted:
         count = _rows(connection, term.forms)
+        unknown = not (count and _stands(connection, term.forms, workspace))
         if (
             is_short
+            and unknown
             and _plain.fullmatch(term.word)
-            and not (count and _stands(connection, term.forms, workspace))
+            and not _failed_with(connection, term.forms, workspace)
         ):
             term, count = _instead(connection, term, workspace, taken)
         if count:
@@ -97,6 +99,7 @@ def _instead(
     """What a word that stands nowhere is taken for, and in how many rows that stands."""
     parts = _apart(connection, term.word, workspace)
     if parts is not None:
+        taken[term.word] = " ".join(parts)
         form = terms.stemmed(parts[0]), terms.stemmed(parts[1])
         return replace(term, forms=(form,)), _rows(connection, (form,))
     word = _nearest(connection, term.word, workspace) if len(term.word) >= REPAIRED else None
@@ -116,6 +119,18 @@ def _stands(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]], wo
     """Whether any of these stands in a text of this workspace; a word of another one must not show here."""
     expression = " OR ".join(map(terms.expression, forms))
     return connection.execute(_STANDS, (expression, workspace)).fetchone() is not None
+
+
+def _failed_with(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]], workspace: int) -> bool:
+    """Whether any of these stands in an error that was mended in this workspace: it is no slip then."""
+    expression = " OR ".join(map(terms.expression, forms))
+    found = connection.execute(
+        "SELECT 1 FROM mended_fts JOIN mended ON mended.n = mended_fts.rowid"
+        " JOIN conversation ON conversation.n = mended.conversation"
+        " WHERE mended_fts MATCH ? AND conversation.workspace = ? LIMIT 1",
+        (expression, workspace),
+    )
+    return found.fetchone() is not None
 
 
 def rows(connection: sqlite3.Connection, expression: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -52,8 +53,15 @@ def examine(connection: sqlite3.Connection, session_id: str) -> Forgettable:
     return Forgettable(session_id, title, steps, calls, nano, tuple(row[0] for row in others), exchanges)
 
 
-def forget(connection: sqlite3.Connection, session_ids: list[str], now: int) -> None:
+def forget(
+    connection: sqlite3.Connection,
+    session_ids: list[str],
+    now: int,
+    also: Callable[[sqlite3.Connection], None] = lambda _: None,
+) -> None:
     """Remove sessions, their words in the index included, and remember not to read them again.
+
+    `also` is done in the same transaction: what others derived from the sessions goes with them.
 
     The space is overwritten (`secure_delete`) and the index merged, so that nothing can be read from the file.
     """
@@ -62,6 +70,7 @@ def forget(connection: sqlite3.Connection, session_ids: list[str], now: int) -> 
         with transaction(connection):
             for session_id in session_ids:
                 _forget_one(connection, session_id, now)
+            also(connection)
             for table in ("doc", "memory_fts", "mended_fts"):
                 connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
