@@ -33,7 +33,7 @@ LEFT JOIN conversation ON conversation.n = exchange.conversation
 LEFT JOIN fact ON memory_fts.rowid % 2 = 1 AND fact.n = memory_fts.rowid / 2
 WHERE memory_fts MATCH ? AND coalesce(conversation.workspace, fact.workspace) = ? LIMIT 1
 """
-_word = re.compile(r"[^\W\d_]{3,24}")
+_word = re.compile(rf"[^\W\d_]{{{SHORTEST},{LONGEST}}}")
 _plain = re.compile(r"[^\W\d_]+")
 
 
