@@ -166,13 +166,16 @@ def test_forget_asks(home: Path) -> None:
     assert terminal(home, "show", "q6f1s")[0] == 1
 
 
+ERROR = "expected log.warn to be called 1 time, but got 2 times"
+
+
 def test_recall_marks_the_words_and_hints_at_the_first(home: Path) -> None:
     _, out = terminal(home, "recall", "why did redis take the gateway down")
     assert "answered  \x1b[0mRequests pass when \x1b[7mRedis\x1b[0m is away" in out
-    _, out = terminal(home, "recall", "expected log.warn to be called", NO_COLOR="1")
+    _, out = terminal(home, "recall", ERROR, NO_COLOR="1")
     hint = "backstory show k3v9q --turn 2 opens the first. Lexical search, no model was called."
     assert out.endswith(f"\n\n{hint}\n")
-    assert hint not in terminal(home, "--quiet", "recall", "expected log.warn to be called", NO_COLOR="1")[1]
+    assert hint not in terminal(home, "--quiet", "recall", ERROR, NO_COLOR="1")[1]
 
 
 def test_forgetting_of_the_memory_asks(home: Path) -> None:

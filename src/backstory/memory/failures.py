@@ -26,7 +26,7 @@ ASKED = 60
 """Words of a query that are looked at."""
 
 _COMMON = """
-abort aborted args argument arguments assert assertion assertionerror build bundle call called cannot check
+abort aborted above args argument arguments assert assertion assertionerror build bundle call called cannot check
 cmd code command compile compiled complete connect connection could crash debug details devdependencies err
 errno error errors exception exec execute exit exited expected fail failed failing failure fatal file files
 finished found function http https info install invalid issue job js json last line lines log logs main make
