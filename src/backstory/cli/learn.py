@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +17,9 @@ from .progress import Progress
 from .table import Column, header, layout, row
 from .text import cut, wrap
 from .words import counted, number
+
+if TYPE_CHECKING:
+    from ..archive import Archive
 
 REASONS = {
     "imported": "imported",
@@ -131,5 +135,22 @@ def command(app: App, /, workspace: str, dry_run: bool, explain: bool, json_: bo
 
 def _learn(app: App, workspace: str, write: bool, options: Mapping[str, Any]) -> Learned:
     """Bring the archive up to date, then learn."""
-    with app.archive(options) as archive, Progress(app.term, "Learning conversations") as progress:
-        return archive.memory.learn(workspace, write=write, progress=progress.update)
+    with app.archive(options) as archive:
+        if (
+            app.up_to_date
+            and options.get("sync", True)
+            and not (options["sessions_dirs"] or app.sessions_dirs)
+        ):
+            _read_distributions(app, archive)
+        with Progress(app.term, "Learning conversations") as progress:
+            return archive.memory.learn(workspace, write=write, progress=progress.update)
+
+
+def _read_distributions(app: App, archive: Archive) -> None:
+    """Read the sessions of registered distributions too. No other verb does: looking into one starts it."""
+    from ..clients.wsl import records
+    from ..store.database import home
+
+    folders = tuple(Path(one.sessions) for one in records.registered(home(archive.env)))
+    if folders:
+        app.sync(archive, folders)

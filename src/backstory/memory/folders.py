@@ -10,6 +10,7 @@ from pathlib import Path
 
 _drive = re.compile(r"[A-Za-z]:[\\/]|[A-Za-z]:\Z")
 _mounted = re.compile(r"/mnt/([a-z])(?=/|\Z)")
+_share = re.compile(r"(?:[\\/]{2}|[\\/]UNC[\\/])(?:wsl\.localhost|wsl\$)[\\/]([^\\/]+)", re.IGNORECASE)
 _GIT_FILE = 4096
 """Bytes of a `.git` file or a `commondir` that are read; real ones hold one short line."""
 
@@ -54,9 +55,8 @@ def _windows(plain: str) -> str:
 
 def distribution_of(root: str) -> str | None:
     """The WSL distribution whose files are met under a folder as Windows names it; null for any other folder."""
-    server, _, rest = root.replace("\\", "/").removeprefix("//?/UNC/").lstrip("/").partition("/")
-    inside = server.casefold() in ("wsl.localhost", "wsl$") and root[:2] in ("\\\\", "//")
-    return (rest.partition("/")[0] or None) if inside else None
+    found = _share.search(root)
+    return found[1] if found else None
 
 
 def with_parents(folder: str) -> Iterator[str]:
