@@ -24,15 +24,12 @@ pytestmark = pytest.mark.real_cline
 SOURCE = Path(backstory.__file__).parents[1]
 PROGRAM = f"""\
 #!{sys.executable}
-import runpy, sys
+import sys
 sys.path.insert(0, {str(SOURCE)!r})
-from backstory.cli.main import VERBS, main
-if sys.argv[1:2] == ["mcp"] and "mcp" not in VERBS:
-    runpy.run_path({str(Path(__file__).with_name("memory_server.py"))!r}, run_name="__main__")
-else:
-    main()
+from backstory.cli.main import main
+main()
 """
-"""The installed command, with this tree; while the tree has no server of its own, a small one answers."""
+"""The installed command, with this tree."""
 
 HEADING = "## backstory"
 """How Cline heads a rule in the system prompt: by the name of its file."""
