@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .replay import Cell, Paper
+from ..story.replay import Cell, Paper
 
 CONTEXT = 3
 _QUOTED = re.compile(r'["\\\x00-\x1f\x7f]')
