@@ -89,7 +89,8 @@ def command(
         if json_:
             from .documents import shown_json
 
-            app.json(shown_json(record, archive.listed(full_id), fates(record.steps), choice.turn))
+            said = archive.judgements(full_id)
+            app.json(shown_json(record, archive.listed(full_id), fates(record.steps), choice.turn, said))
             return
         if changes:
             from .changes import write_changes
