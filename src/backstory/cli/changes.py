@@ -8,7 +8,7 @@ from ..schema.record import Record
 from ..story.changes import edited_papers, outside
 from .line import Line, View, spans
 from .options import App
-from .unified import Diff, diff
+from ..story.unified import Diff, diff
 
 ROLES = {"+": "live", "-": "removed", "@": "label"}
 

@@ -12,7 +12,7 @@ from .line import Line, View, beside, spans, width
 from .money import money
 from .options import App
 from .rows import command_line
-from .tools import KINDS
+from ..story.tools import KINDS
 from .usage import Selection, nothing_matches
 from .usage_export import figures_json
 from .usage_words import cached, cost, dollars, estimate

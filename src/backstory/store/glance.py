@@ -110,7 +110,7 @@ def _bars(connection: sqlite3.Connection, session: int) -> list[Bar]:
             (session,),
         )
     }
-    bars = []
+    bars: list[Bar] = []
     spawning = {
         n
         for (n,) in connection.execute(

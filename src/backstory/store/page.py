@@ -23,7 +23,7 @@ _OUTCOMES: dict[Outcome, str] = {
     "failed": "session.failed > 0",
     "rejected": "session.rejected > 0",
     "ok": "session.failing = 0 AND state_of IN ('ended', 'idle')",
-    **{name: f"state_of = '{name}'" for name in ("error", "interrupted", "idle", "running", "no_end")},  # type: ignore[dict-item]
+    **{name: f"state_of = '{name}'" for name in ("error", "interrupted", "idle", "running", "no_end")},
 }
 _STATE = (
     "session_state(session.status, session.ended_at, session.terminal_marker, session.error, session.changed_at,"

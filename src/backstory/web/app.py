@@ -1,0 +1,113 @@
+"""The app: its addresses, and the guard before them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from ..errors import InputError, UnknownSession
+from ..store import database
+from . import guard, live
+from .desk import Desk
+from .html import STATIC
+from .pages import search, session, sessions
+from .status import Status
+
+Page = Callable[[Desk, Request], Response]
+STATIC_FILES = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
+
+
+def create_app(
+    path: Path | None = None,
+    *,
+    env: Mapping[str, str] | None = None,
+    now: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    status: Status | None = None,
+    tz: tzinfo | None = None,
+    sessions_dirs: tuple[Path, ...] = (),
+) -> Starlette:
+    """The app over an archive. `status` is written by whoever captures in the same process."""
+    env = os.environ if env is None else env
+    desk = Desk(
+        path,
+        env,
+        now=now,
+        status=status or Status(),
+        token=guard.new_token(),
+        tz=tz,
+        sessions_dirs=sessions_dirs,
+    )
+
+    def get(address: str, page: Page) -> Route:
+        return Route(address, _answering(desk, page), methods=["GET"])
+
+    app = Starlette(
+        routes=[
+            get("/", sessions.show),
+            get("/search", search.show),
+            get("/help", _help),
+            get("/keys", _keys),
+            get("/usage", _later),
+            get("/memory", _later),
+            get("/setup", _later),
+            get("/s/{id}", session.show),
+            get("/s/{id}/{rest}", _later),
+            get("/b/{n:int}", session.body),
+            get("/c/{n:int}", session.copy),
+            get("/static/{name}", _static),
+        ],
+        middleware=[Middleware(guard.Guard, home=database.home(env))],
+    )
+    app.state.desk = desk
+    return app
+
+
+def _answering(desk: Desk, page: Page) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that runs a page in a thread of its own, and says in words what is not there."""
+
+    def answer(request: Request) -> Response:
+        try:
+            return page(desk, request)
+        except UnknownSession as error:
+            with desk.archive() as archive:
+                return session.missing(desk, request, archive, str(error))
+        except InputError as error:
+            return PlainTextResponse(f"{error}\n", 400)
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(answer, request)
+
+    return endpoint
+
+
+def _help(desk: Desk, request: Request) -> Response:
+    with desk.archive() as archive:
+        return desk.page(request, archive, "help.html", title="Keys and words", section="")
+
+
+def _keys(desk: Desk, request: Request) -> Response:
+    return HTMLResponse(desk.draw("keys_sheet.html"))
+
+
+def _later(desk: Desk, request: Request) -> Response:
+    with desk.archive() as archive:
+        return session.missing(desk, request, archive, "There is no such page.")
+
+
+def _static(desk: Desk, request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in STATIC_FILES:
+        return PlainTextResponse("There is no such file.\n", 404)
+    headers = {"cache-control": "public, max-age=31536000, immutable"} if "v" in request.query_params else {}
+    return FileResponse(STATIC / name, media_type=STATIC_FILES[name], headers=headers)
