@@ -7,13 +7,13 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import tzinfo
 from pathlib import Path
-from typing import Any
+from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from ..errors import InputError, UnknownSession
@@ -25,6 +25,8 @@ from .pages import search, session, sessions
 from .status import Status
 
 Page = Callable[[Desk, Request], Response]
+Write = Callable[[Desk, Request, Mapping[str, str]], Response]
+FORM_BYTES = 200_000
 STATIC_FILES = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
@@ -62,7 +64,11 @@ def create_app(
             get("/memory", _later),
             get("/setup", _later),
             get("/s/{id}", session.show),
-            get("/s/{id}/{rest}", _later),
+            get("/s/{id}/export", session.export),
+            Route("/s/{id}/live", _streaming(desk, live.of_session), methods=["GET"]),
+            Route("/live", _streaming(desk, live.of_list), methods=["GET"]),
+            Route("/s/{id}/verdict", _writing(desk, session.judge), methods=["POST"]),
+            get("/{rest:path}", _later),
             get("/b/{n:int}", session.body),
             get("/c/{n:int}", session.copy),
             get("/static/{name}", _static),
@@ -87,6 +93,32 @@ def _answering(desk: Desk, page: Page) -> Callable[[Request], Awaitable[Response
 
     async def endpoint(request: Request) -> Response:
         return await run_in_threadpool(answer, request)
+
+    return endpoint
+
+
+def _writing(desk: Desk, write: Write) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that takes a form of ours: it carries the token of this run."""
+
+    async def endpoint(request: Request) -> Response:
+        if int(request.headers.get("content-length") or 0) > FORM_BYTES:
+            return PlainTextResponse("That is more than a form of Backstory sends.\n", 413)
+        text = (await request.body()).decode("utf-8", "replace")
+        form = {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
+        if not guard.same(desk.token, form.get("token") or request.headers.get(guard.TOKEN_HEADER)):
+            return PlainTextResponse(
+                "This page is of an earlier run of Backstory. Reload it, then try again.\n", 403
+            )
+        return await _answering(desk, lambda desk, request: write(desk, request, form))(request)
+
+    return endpoint
+
+
+def _streaming(
+    desk: Desk, stream: Callable[[Desk, Request], Response]
+) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return stream(desk, request)
 
     return endpoint
 

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from ..cli.words import counted, duration, size, tokens
-from ..schema.step import ROOT, Command, Edit, Message, Other, Read, Step
+from ..schema.step import ROOT, Attachment, Command, Edit, Message, Other, Read, Step
+from ..schema.words import relative
 from ..store.results import Fate
 from ..story import states, tools
 from ..story.excerpt import excerpt
@@ -67,7 +68,7 @@ def has_body(step: Step) -> bool:
         if payload.role == "thinking":
             text = payload.text.strip()
             return "\n" in text or len(text) > 140
-        return payload.role == "system"
+        return payload.role == "system" or (payload.role == "user" and len(payload.text) > 140)
     return True
 
 
@@ -178,15 +179,18 @@ def output(text: str, *, whole: bool) -> Output:
         lines.pop()
     while lines and not lines[0]:
         lines.pop(0)
-    drawn = ansi.drawn(lines)
     if whole:
-        return Output([(0, drawn)], len(lines), cut)
+        return Output([(0, ansi.drawn(lines))], len(lines), cut)
+    count = len(lines)
+    # What is shown of a failure is the end and the place that names it: blank lines say nothing there.
+    lines = [entry for entry in lines if ansi.colourless(entry).strip()]
+    drawn = ansi.drawn(lines)
     parts: list[tuple[int, list[Markup]]] = []
     at = 0
     for part in excerpt([ansi.colourless(entry) for entry in lines], START + END, START):
         parts.append((part.start - at, drawn[part.start : part.stop]))
         at = part.stop
-    return Output(parts, len(lines), cut)
+    return Output(parts, count, cut)
 
 
 def _edit(scene: Scene, step: Step, payload: Edit, *, whole: bool) -> Body:
@@ -259,15 +263,16 @@ def _trees(step: Step, values: Mapping[str, Any]) -> Body:
     return Body("trees", step, trees=trees)
 
 
-def attachment_words(kind: str, name: str | None, bytes_: int | None) -> str:
-    """`Image, 42 KB, not kept`; `@src/a.ts`; `folder, src/`."""
-    if kind in ("image", "media"):
-        amount = f", {size(bytes_)}" if bytes_ is not None else ""
-        return f"{kind.capitalize()}{amount}, not kept"
-    words = f"@{line(name)}" if kind == "file" and name else line(kind.replace("_", " "))
-    if kind != "file" and name:
-        words += f", {line(name)}"
-    return words + (f", {size(bytes_)}" if bytes_ is not None else "")
+def attachment_words(scene: Scene, one: Attachment) -> str:
+    """`Image, 42 KB, not kept`; `@src/a.ts`; `folder, src`."""
+    name = line(relative(one.name, scene.roots, scene.home)) if one.name else ""
+    amount = f", {size(one.size)}" if one.size is not None else ""
+    if one.kind in ("image", "media"):
+        return f"{one.kind.capitalize()}{amount}, not kept"
+    if one.kind == "file" and name:
+        return f"@{name}"
+    words = line(one.kind.replace("_", " "))
+    return (f"{words}, {name}" if name else words) + amount
 
 
 def copied_text(step: Step) -> str:

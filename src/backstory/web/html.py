@@ -36,7 +36,13 @@ def environment() -> Environment:
         version=_version(),
     )
     made.filters.update(
-        number=number, tokens=tokens, size=size, line=figures.line, surface=surface, icon=_icon, firstlines=_first_lines
+        number=number,
+        tokens=tokens,
+        size=size,
+        line=figures.line,
+        surface=surface,
+        icon=_icon,
+        firstlines=_first_lines,
     )
     return made
 

@@ -19,6 +19,9 @@ from .scene import Scene
 
 TEXT = 300
 """Characters of a row's text; more than this never fits on a line."""
+DASHED = ("went on in background", "no result recorded")
+"""States that leave something open."""
+_FRAME = re.compile(r"^(Error reading file|Editor operation failed|Command failed): ")
 _POINTER = re.compile(r"^/messages/(\d+)/")
 _ICONS = {
     "run": ("run", "Command"),
@@ -77,6 +80,8 @@ def row(scene: Scene, step: Step) -> Row:
         made = _edit(scene, made, payload)
     else:
         made = _other(scene, made, payload)
+    if made.state in DASHED:
+        made = made._replace(role="dashed")
     if step.superseded:
         made = made._replace(state="superseded", role="label")
     return made
@@ -112,6 +117,11 @@ def command_line(command: str) -> str:
     return " ⏎ ".join(filter(None, (line(part) for part in command.strip().split("\n"))))
 
 
+def error_words(step: Step) -> str:
+    """The first line of a tool's error, without the frame that Cline puts around it."""
+    return _FRAME.sub("", line(tools.first_line(step.error.message))) if step.error else ""
+
+
 def _message(scene: Scene, made: Row, payload: Message) -> Row:
     step = made.step
     if payload.role == "thinking":
@@ -126,6 +136,8 @@ def _message(scene: Scene, made: Row, payload: Message) -> Row:
             )
         words = states.note(step, payload.text) or line(tools.first_line(payload.text))
         return made._replace(text=Markup("Added by Cline: {}").format(words[:TEXT]))
+    if payload.role == "user":
+        return made._replace(kind="task", word="Task", text=_cut(f"Task: {line(payload.text)}"))
     return made
 
 
@@ -152,7 +164,7 @@ def _read(scene: Scene, made: Row, payload: Read) -> Row:
         end = "" if payload.range.end is None else payload.range.end
         text += Markup(":{}-{}").format(payload.range.start, end)
     if step.outcome == "failed":
-        tail = line(tools.first_line(step.error.message)) if step.error else ""
+        tail = error_words(step)
         state, role = states.failure(step, scene.fates, "not read")
         return made._replace(text=text, tail=tail[:TEXT], state=state, role=role)
     if step.outcome == "unknown":
@@ -170,7 +182,7 @@ def _edit(scene: Scene, made: Row, payload: Edit) -> Row:
         text = Markup("{} → {}").format(text, figures.path(payload.move_to, scene.roots, scene.home))
     if step.outcome == "failed":
         state, role = states.failure(step, scene.fates, "not applied")
-        tail = line(tools.first_line(step.error.message)) if step.error and role != "rejected" else ""
+        tail = error_words(step) if role != "rejected" else ""
         short, _, why = state.partition(": ")
         return made._replace(text=text, tail=tail[:TEXT], state=short, role=role, title=why)
     chips = {"create": "new file", "delete": "deleted", "move": "moved"}.get(payload.operation)

@@ -130,7 +130,9 @@ def chapters(scene: Scene, steps: Sequence[Step], draw: Draw, *, fold: bool = Tr
     by_turn: dict[str | None, list[Step]] = {}
     for step in steps:
         by_turn.setdefault(step.turn_id, []).append(step)
-    items = {turn: _items(scene, own, fold=fold) for turn, own in by_turn.items()}
+    # Rows of the turn at work stay single: the next ones come beside them, and each is found by its id.
+    live = scene.record.turns[-1].id if scene.record.turns and scene.entry.state == "running" else ""
+    items = {turn: _items(scene, own, fold=fold and turn != live) for turn, own in by_turn.items()}
     _fill(scene, [item for own in items.values() for item in _all(own)], draw)
     turns = {turn.id: turn for turn in scene.record.turns}
     shown = {step.id for step in steps}
@@ -257,7 +259,7 @@ def _fill(scene: Scene, items: list[Item], draw: Draw) -> None:
             continue
         step = item.row.step
         payload = step.payload
-        if isinstance(payload, Message) and payload.role in ("assistant", "user"):
+        if isinstance(payload, Message) and payload.role == "assistant":
             html = _message(payload.text, item)
         elif item.open:
             html = draw(bodies.body(scene, step), item.row.n)
@@ -304,7 +306,7 @@ def _chapter(
     head, rest = cut_prompt(text)
     chips = []
     if isinstance(payload, Message):
-        chips = [bodies.attachment_words(one.kind, one.name, one.size) for one in payload.attachments]
+        chips = [bodies.attachment_words(scene, one) for one in payload.attachments]
     all_of = scene.by_turn.get(turn.id, [])
     first = next((step.id for step in all_of if not is_prompt(step)), None)
     cut = first is not None and first not in shown and any(not is_prompt(step) for step in steps)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from ...archive import Archive
 from ...cli.words import counted, duration, local, surface, tokens
@@ -152,6 +153,10 @@ def head(desk: Desk, made: Scene) -> Head:
         (branch, tilde(session.cwd or "", desk.home)),
         (line(surface(session.surface)), ""),
         (_span(made), made.clock.full(session.started_at)),
+        (
+            duration(made.entry.length) if made.entry.length is not None else "",
+            "time at work, without idle gaps",
+        ),
     ]
     cli = session.surface in (None, "cli") and session.agent.kind == "cline"
     return Head(
@@ -178,14 +183,12 @@ def _span(made: Scene) -> str:
     """`12:04 to now, 31 min`; with the day where it was not today."""
     session, clock = made.session, made.clock
     started, ended = session.started_at, session.ended_at or made.entry.last_at
-    length = duration(made.entry.length) if made.entry.length is not None else ""
     if started is None:
-        return length
+        return ""
     today = local(clock.now, clock.tz).date() == local(started, clock.tz).date()
     begin = clock.minute(started) if today else f"{clock.day(started)} {clock.minute(started)}"
     until = "now" if made.entry.state == "running" else _end(made, started, ended)
-    span = f"{begin} to {until}" if until and until != clock.minute(started) else begin
-    return f"{span}, {length}" if length else span
+    return f"{begin} to {until}" if until and until != clock.minute(started) else begin
 
 
 def _end(made: Scene, started: int, ended: int | None) -> str:
@@ -421,7 +424,7 @@ def body(desk: Desk, request: Request) -> Response:
         made, step = found
         n = made.outline.numbers[step.id]
         payload = step.payload
-        if isinstance(payload, Message) and payload.role in ("assistant", "user"):
+        if isinstance(payload, Message) and payload.role == "assistant":
             from ..prose import markdown
 
             drawn = Markup('<div class="body"><div class="prose" dir="auto">{}</div></div>').format(
@@ -494,3 +497,37 @@ def verdict_values(form: Mapping[str, Any], before: Any) -> tuple[str | None, st
     if "note" in form:
         note = str(form["note"])
     return verdict, note
+
+
+def judge(desk: Desk, request: Request, form: Mapping[str, str]) -> Response:
+    """A verdict or a note was sent. Raises `UnknownSession` and `InputError`."""
+    with desk.archive() as archive:
+        session_id = resolved(archive, request.path_params["id"])
+        turn = form.get("turn") or None
+        before = archive.judgements(session_id).get(turn)
+        verdict, note = verdict_values(form, before)
+        archive.judge(session_id, verdict=verdict, note=note, turn=turn)  # type: ignore[arg-type]
+        place = ""
+        if turn is not None:
+            record = desk.outline(archive, session_id).record
+            index = next((one.index for one in record.turns if one.id == turn), None)
+            place = f"#turn-{index}" if index is not None else ""
+        tab = form.get("tab", "")
+        part = f"/{tab}" if tab in ("changes", "cost", "facts") else ""
+        return RedirectResponse(f"/s/{quote(session_id)}{part}{place}", 303)
+
+
+def export(desk: Desk, request: Request) -> Response:
+    """The whole record as the document of `show --json`, with secrets masked."""
+    from ...cli.documents import shown_json
+    from ...store.derived import fates
+
+    with desk.archive() as archive:
+        session_id = resolved(archive, request.path_params["id"])
+        record = archive.record(session_id)
+        said = archive.judgements(session_id)
+        document = shown_json(record, archive.listed(session_id), fates(record.steps), None, said)
+        text = mask(json.dumps(document, ensure_ascii=False, indent=2))
+        name = quote(f"{session_id}.json")
+        headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
+        return Response(text.encode("utf-8", "replace"), media_type="application/json", headers=headers)

@@ -121,6 +121,7 @@ def show(desk: Desk, request: Request) -> Response:
             newest=_href(request, "") if wanted.before else "",
             filtered=narrowed,
             selects=_selects(archive, request),
+            live_query=f"?{request.url.query}" if request.url.query else "",
         )
 
 
