@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from ..schema.record import Record
 from ..story.changes import edited_papers, outside
+from ..story.unified import Diff, diff
 from .line import Line, View, spans
 from .options import App
-from ..story.unified import Diff, diff
 
 ROLES = {"+": "live", "-": "removed", "@": "label"}
 

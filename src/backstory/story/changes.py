@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -10,16 +11,63 @@ from ..schema.record import Record
 from ..schema.session import Session
 from ..schema.step import Edit, Read, Step
 from ..schema.words import relative
-from .replay import Paper, Unplaced
+from .replay import Cell, Paper, Unplaced
 
 
-def edited_papers(record: Record, turn: int | None = None) -> list[Paper]:
+def edited_papers(record: Record, turn: int | None = None, survival: Survival | None = None) -> list[Paper]:
     """Every file that was edited, in the order of the first edit; with `turn` in that prompt alone."""
-    papers = [paper for paper in replayed(record, turn).values() if paper.edited is not None]
+    papers = [paper for paper in replayed(record, turn, survival).values() if paper.edited is not None]
     return sorted(papers, key=lambda paper: paper.edited or 0)
 
 
-def replayed(record: Record, turn: int | None) -> dict[str, Paper]:
+class Lost(NamedTuple):
+    """An applied edit of which nothing is left, and the edit that took the last of it; `undone` put the old text back."""
+
+    step: Step
+    by: Step
+    undone: bool
+
+
+class _Mark(NamedTuple):
+    step: Step
+    edit: Edit
+    path: str
+    cells: frozenset[int]
+
+
+class Survival:
+    """Watches a replay for edits whose lines all go again."""
+
+    def __init__(self) -> None:
+        self.lost: list[Lost] = []
+        self._alive: list[_Mark] = []
+        self._kept: list[list[Cell]] = []  # so that no number of a cell is used again
+
+    def watch(self, step: Step, edit: Edit, before: list[Cell] | None, paper: Paper) -> None:
+        """Take in one applied edit, and the lines that stood in its file before it."""
+        now = paper.now or []
+        self._kept.append(list(before or []))
+        present = {id(cell) for cell in now}
+        for mark in [one for one in self._alive if one.path in (paper.path, paper.was, edit.path)]:
+            if not mark.cells & present:
+                self._alive.remove(mark)
+                self.lost.append(Lost(mark.step, step, _takes_back(mark.edit, edit)))
+        old = {id(cell) for cell in before or []}
+        added = frozenset(id(cell) for cell in now if id(cell) not in old and cell.text)
+        if added:
+            self._alive.append(_Mark(step, edit, paper.path, added))
+
+
+def _takes_back(first: Edit, second: Edit) -> bool:
+    if second.operation == "delete" and first.operation == "create":
+        return True
+    return first.old_string is not None and (first.old_string, first.new_string) == (
+        second.new_string,
+        second.old_string,
+    )
+
+
+def replayed(record: Record, turn: int | None, survival: Survival | None = None) -> dict[str, Paper]:
     """Every file that was edited up to the prompt at hand, by its path now."""
     session = record.session
     edited = {path_in(session, step.payload.path) for step in record.steps if isinstance(step.payload, Edit)}
@@ -31,7 +79,7 @@ def replayed(record: Record, turn: int | None) -> dict[str, Paper]:
             continue
         payload = step.payload
         if isinstance(payload, Edit):
-            _apply(session, papers, step, payload, counts=turn is None or index == turn)
+            _apply(session, papers, step, payload, survival, counts=turn is None or index == turn)
         elif isinstance(payload, Read):
             path = path_in(session, payload.path)
             if path in edited:
@@ -39,18 +87,29 @@ def replayed(record: Record, turn: int | None) -> dict[str, Paper]:
     return papers
 
 
-def _apply(session: Session, papers: dict[str, Paper], step: Step, edit: Edit, *, counts: bool) -> None:
+def _apply(
+    session: Session,
+    papers: dict[str, Paper],
+    step: Step,
+    edit: Edit,
+    survival: Survival | None,
+    *,
+    counts: bool,
+) -> None:
     path = path_in(session, edit.path)
     paper = _paper(papers, path, exists=edit.operation != "create")
     moved = path_in(session, edit.move_to) if edit.move_to else None
     if counts and paper.edited is None:
         paper.edited = step.seq
+    before = None if paper.now is None else list(paper.now)
     try:
         paper.apply(replace(edit, move_to=moved))
     except Unplaced as reason:
         if counts:
             paper.notes.append(f"{path}: an edit ({step.id}) is not in the diff: {reason}")
         return
+    if survival is not None:
+        survival.watch(step, edit, before, paper)
     if moved is not None:
         papers[moved] = papers.pop(path)
     if not counts:

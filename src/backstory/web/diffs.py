@@ -50,10 +50,15 @@ Raw = tuple[int | None, int | None, str, str]
 
 def of_edit(edit: Edit, *, whole: bool = False) -> Table:
     """The change that one edit made, or wanted to make."""
+    return unified(edit.path, raw_of(edit), whole=whole)
+
+
+def raw_of(edit: Edit) -> list[Raw]:
+    """The lines that one edit changed, with the numbers that are recorded."""
     raw = _of_hunks(edit.hunks) if edit.hunks is not None else _numbered(changed_lines(edit, whole=True))
     if edit.operation == "delete" and not raw and edit.old_string:
         raw = [(at, None, "-", text) for at, text in enumerate(split(edit.old_string), 1)]
-    return unified(edit.path, raw, whole=whole)
+    return raw
 
 
 def first_line(edit: Edit) -> int | None:

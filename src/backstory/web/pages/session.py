@@ -336,7 +336,15 @@ def digest(item: Item) -> str:
     """Changes when the drawing of a step changes, but for what only the clock moves."""
     row = item.row._replace(took="") if item.row.state == "running" else item.row
     text = repr(
-        (row.state, row.text, row.tail, row.took, row.title, len(item.children), item.html, item.folded)
+        (
+            row.state,
+            row.text,
+            row.tail,
+            row.took,
+            row.title,
+            [digest(one) for one in item.children],
+            item.html,
+        )
     )
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=3).hexdigest()
 
