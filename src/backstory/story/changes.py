@@ -21,7 +21,7 @@ def edited_papers(record: Record, turn: int | None = None, survival: Survival | 
 
 
 class Lost(NamedTuple):
-    """An applied edit of which nothing is left, and the edit that took the last of it; `undone` put the old text back."""
+    """An applied edit of which nothing is left, and the one that took the last; `undone` put the old text back."""
 
     step: Step
     by: Step

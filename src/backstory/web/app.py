@@ -21,7 +21,7 @@ from ..store import database
 from . import guard, live
 from .desk import Desk
 from .html import STATIC
-from .pages import changes, search, session, sessions
+from .pages import changes, cost, facts, search, session, sessions
 from .status import Status
 
 Page = Callable[[Desk, Request], Response]
@@ -66,6 +66,8 @@ def create_app(
             get("/s/{id}", session.show),
             get("/s/{id}/export", session.export),
             get("/s/{id}/changes", changes.show),
+            get("/s/{id}/cost", cost.show),
+            get("/s/{id}/facts", facts.show),
             Route("/s/{id}/live", _streaming(desk, live.of_session), methods=["GET"]),
             Route("/live", _streaming(desk, live.of_list), methods=["GET"]),
             Route("/s/{id}/verdict", _writing(desk, session.judge), methods=["POST"]),

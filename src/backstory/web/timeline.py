@@ -302,7 +302,7 @@ def _chapter(
         return Chapter(None, "", "", [], None, items, [], None, False)
     prompt = next((step for step in steps if is_prompt(step)), None)
     payload = prompt.payload if prompt is not None else None
-    text = payload.text if isinstance(payload, Message) else _light_prompt(scene, turn)
+    text = payload.text if isinstance(payload, Message) else prompt_text(scene, turn)
     head, rest = cut_prompt(text)
     chips = []
     if isinstance(payload, Message):
@@ -323,7 +323,8 @@ def _chapter(
     )
 
 
-def _light_prompt(scene: Scene, turn: Turn) -> str:
+def prompt_text(scene: Scene, turn: Turn) -> str:
+    """The beginning of a prompt, from the outline."""
     step = scene.prompt(turn)
     return step.payload.text if step is not None and isinstance(step.payload, Message) else ""
 

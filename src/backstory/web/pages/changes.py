@@ -27,9 +27,9 @@ from ..figures import line
 from ..scene import Scene
 from .session import frame, resolved, scene_of
 
-ROOM = 70_000
+ROOM = 40_000
 """Bytes of diffs on a page; what does not fit is reached by the file's own link."""
-FILES = 120
+FILES = 100
 TURNS = 60
 
 
@@ -104,7 +104,7 @@ def show(desk: Desk, request: Request) -> Response:
             files=outlined,
             split=split,
             diff_href=_href(request, diff="unified" if split else None),
-            sums=figures.lines(sum(one.added for one in outlined), sum(one.removed for one in outlined)),
+            line_sums=figures.lines(sum(one.added for one in outlined), sum(one.removed for one in outlined)),
             checkpoints=_checkpoints(made),
             lost=list(_lost(made, record, survival)),
             rest=max(len(papers) - FILES, 0),
@@ -132,8 +132,12 @@ def _by_prompt(
 ) -> Iterator[Part]:
     edited = {step.turn_id for step in record.steps if step.type == "edit"}
     turns = [turn for turn in record.turns if turn.id in edited]
-    for turn in turns[:TURNS]:
-        papers = edited_papers(record, turn.index)
+    asked = request.query_params.get("turn", "")
+    for turn in turns[:TURNS] if not asked.isdigit() else turns:
+        if asked.isdigit() and turn.index != int(asked[:9]):
+            continue
+        # Each prompt is a replay of its own: none is made for what has no room.
+        papers = edited_papers(record, turn.index) if room[0] > 0 else []
         prompt = made.prompt(turn)
         text = line(getattr(prompt.payload, "text", "")) if prompt is not None else ""
         yield Part(turn, text[:160], _files(desk, made, record, papers, turn, only, room))
@@ -178,7 +182,7 @@ def _file(
         raw = [entry for edit in edits for entry in diffs.raw_of(edit)]
     table = diffs.unified(paper.path, raw, whole=only == key)
     # A cell of the table weighs about a hundred bytes besides its text.
-    room[0] -= sum(len(row.text) + 160 for row in table.rows)
+    room[0] -= sum(2 * len(row.text) + 230 for row in table.rows)
     badges = []
     if paper.before is None:
         badges.append("new file")

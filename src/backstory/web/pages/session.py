@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from ...archive import Archive
 from ...cli.words import counted, duration, local, surface, tokens
 from ...errors import UnknownSession
+from ...ledger.limits import context_window
 from ...redact import mask
 from ...schema.session import Totals, Turn
 from ...schema.step import ROOT, Command, Message, Step
@@ -358,7 +359,7 @@ def outlined(made: Scene, shown: Sequence[Step]) -> Outlined:
     part = turns[low : low + OUTLINE]
     prompts = []
     for turn in part:
-        text = timeline._light_prompt(made, turn)
+        text = timeline.prompt_text(made, turn)
         prompts.append(
             Prompt(
                 turn.index,
@@ -389,7 +390,10 @@ def _context(made: Scene) -> str:
     last = next((call for call in reversed(made.record.calls) if call.actor_id == ROOT), None)
     if last is None:
         return ""
-    return tokens(last.fresh + last.cache_read + last.cache_write + last.output)
+    used = last.fresh + last.cache_read + last.cache_write + last.output
+    models = made.entry.glance.models
+    limit = context_window(models[0]) if models else None
+    return tokens(used) + (f" of {tokens(limit).replace('.0', '')}" if limit else "")
 
 
 def _hit_rate(cost: Cost) -> str:
