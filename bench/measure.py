@@ -28,11 +28,18 @@ class Spent:
     out: str
 
 
-def run(argv: Sequence[object], env: Mapping[str, str] | None = None) -> Spent:
-    """Run to the end, measured with `wait4`. A child that fails raises `ChildFailed` with its last words."""
-    with tempfile.TemporaryFile() as out:
+def run(argv: Sequence[object], env: Mapping[str, str] | None = None, given: bytes = b"") -> Spent:
+    """Run to the end over an input, measured with `wait4`.
+
+    A child that fails raises `ChildFailed` with its last words.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as source:
+        source.write(given)
+        source.seek(0)
         full = {**os.environ, **(env or {})}
-        child = subprocess.Popen([str(a) for a in argv], env=full, stdout=out, stderr=subprocess.STDOUT)
+        child = subprocess.Popen(
+            [str(a) for a in argv], env=full, stdin=source, stdout=out, stderr=subprocess.STDOUT
+        )
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)

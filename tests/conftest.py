@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
+from connected import place
+
+__all__ = ["place"]
 
 VARIABLES = (
     "BACKSTORY_HOME",
@@ -13,6 +16,7 @@ VARIABLES = (
     "CLINE_DATA_DIR",
     "CLINE_SESSION_DATA_DIR",
     "CLINE_GLOBAL_SETTINGS_PATH",
+    "CLINE_MCP_SETTINGS_PATH",
     "NO_COLOR",
     "FORCE_COLOR",
     "COLUMNS",

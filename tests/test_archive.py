@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import stat
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -291,6 +292,25 @@ PRAGMA user_version = 1;
 """
 
 
+def take_back(connection: sqlite3.Connection, shape: int) -> None:
+    """Drop what later migrations have made. It is virtual tables, views and tables of their own."""
+    plain = sqlite3.connect(":memory:", isolation_level=None)
+    for number, step in MIGRATIONS:
+        if number <= shape:
+            step(plain)
+    names = "SELECT name FROM sqlite_master WHERE sql IS NOT NULL"
+    there = {name for (name,) in plain.execute(names)}
+    plain.close()
+    for kind in ("view", "table"):
+        for name, sql in connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = ? ORDER BY sql NOT LIKE 'CREATE VIRTUAL%'",
+            (kind,),
+        ).fetchall():
+            left = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+            if sql and left and name not in there and not name.startswith("sqlite_"):
+                connection.execute(f"DROP {kind} {name}")
+
+
 @pytest.mark.parametrize("scenario", ["fork", "basic-act", "imported-claude-codex-opencode"])
 def test_an_archive_from_before_the_ledger_counts_the_same(
     scenario: str, tmp_path: Path, sessions: Path
@@ -305,6 +325,7 @@ def test_an_archive_from_before_the_ledger_counts_the_same(
     counted = "SELECT key, dedup, counted FROM call ORDER BY n"
     before = connection.execute(shape).fetchall(), connection.execute(counted).fetchall()
     assert before[1]
+    take_back(connection, 2)
     connection.executescript(_BEFORE_THE_LEDGER)
     Archive(path, env={}).close()
     assert (connection.execute(shape).fetchall(), connection.execute(counted).fetchall()) == before
@@ -330,3 +351,15 @@ def test_unseen_steps_are_new_until_they_were_shown(archive: Archive, sessions: 
     assert archive.listed(session_id).unseen == 22
     archive.mark_seen(session_id)
     assert archive.listed(session_id).unseen == 0
+
+
+def test_a_new_archive_waits_for_the_process_that_is_making_it(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    release = threading.Timer(0.3, other.rollback)
+    release.start()
+    with Archive(path) as archive:
+        assert archive.count() == 0
+    release.join()
+    other.close()

@@ -26,6 +26,7 @@ SGR = re.compile(r"\x1b\[[0-9;]*m")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
     load(folder / "cline" / "data" / "sessions", int(time.time() * 1000))
+    assert terminal(folder, "learn")[0] == 0
     return folder
 
 
@@ -67,7 +68,19 @@ def terminal(home: Path, *args: str, columns: int = 100, typed: bytes = b"", **m
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100, 200])
 @pytest.mark.parametrize(
-    "args", [(), ("sessions",), ("show", "k3v9q"), ("search", "redis"), ("doctor",)], ids=str
+    "args",
+    [
+        (),
+        ("sessions",),
+        ("show", "k3v9q"),
+        ("search", "redis"),
+        ("recall", "redis", "--limit", "20"),
+        ("learn", "--explain"),
+        ("memory", "--limit", "99"),
+        ("workspace", "show"),
+        ("doctor",),
+    ],
+    ids=str,
 )
 def test_every_line_fits(home: Path, args: tuple[str, ...], columns: int) -> None:
     code, out = terminal(home, *args, columns=columns)
@@ -151,3 +164,20 @@ def test_forget_asks(home: Path) -> None:
     assert code == 0
     assert out.endswith("Forgotten: 1 session.\n")
     assert terminal(home, "show", "q6f1s")[0] == 1
+
+
+def test_recall_marks_the_words_and_hints_at_the_first(home: Path) -> None:
+    _, out = terminal(home, "recall", "why did redis take the gateway down")
+    assert "answered  \x1b[0mRequests pass when \x1b[7mRedis\x1b[0m is away" in out
+    _, out = terminal(home, "recall", "expected log.warn to be called", NO_COLOR="1")
+    hint = "backstory show k3v9q --turn 2 opens the first. Lexical search, no model was called."
+    assert out.endswith(f"\n\n{hint}\n")
+    assert hint not in terminal(home, "--quiet", "recall", "expected log.warn to be called", NO_COLOR="1")[1]
+
+
+def test_forgetting_of_the_memory_asks(home: Path) -> None:
+    code, out = terminal(home, "memory", "forget", "--session", "t5d2k", typed=b"n\n")
+    assert code == 1
+    assert "Forget it? [y/N]: " in out
+    assert out.endswith("backstory: nothing was removed.\n")
+    assert all(cells(SGR.sub("", line)) <= 100 for line in out.splitlines())

@@ -60,9 +60,17 @@ def test_a_verb_loads_its_own_module_and_no_other(home: Path) -> None:
     assert not modules & others
 
 
-@pytest.mark.parametrize("verb", ["sessions", "show"])
-def test_without_a_terminal_nothing_is_loaded_to_draw_on_one(home: Path, verb: str) -> None:
-    modules = loaded(home, verb, *(["last"] if verb == "show" else []))
+def test_recall_loads_nothing_that_reads_sessions(home: Path) -> None:
+    modules = loaded(home, "recall", "redis")
+    assert "backstory.memory.recall" in modules
+    assert not {
+        name for name in modules if name.startswith(("backstory.capture", "backstory.sources.cline.reader"))
+    }
+
+
+@pytest.mark.parametrize("args", [("sessions",), ("show", "last"), ("recall", "redis"), ("memory",)], ids=str)
+def test_without_a_terminal_nothing_is_loaded_to_draw_on_one(home: Path, args: tuple[str, ...]) -> None:
+    modules = loaded(home, *args)
     assert not modules & {"rich", "watchfiles", "subprocess"}
 
 

@@ -39,6 +39,8 @@ from documents import DOCS, FORMAT, ROOT, Block, blocks, calls, each, tables
 
 from backstory import Archive, config, read_session
 from backstory.cli.main import VERBS, cli
+from backstory.memory.memory import Memory
+from backstory.memory.mended import Mended
 from backstory.schema import session, step
 from backstory.schema.document import record_json
 from backstory.store import indexing, results
@@ -195,6 +197,8 @@ STRUCTS: dict[str, Any] = {
 def shapes(home: Path) -> Mapping[str, set[str]]:
     """The fields of every document that `--json` prints, by the name of their table."""
     report = json.loads(backstory(home, "capture", "--once", "--json").stdout)
+    learned = json.loads(backstory(home, "learn", "--json").stdout)
+    recalled = json.loads(backstory(home, "recall", "hello", "--json").stdout)
     record = json.loads(backstory(home, "show", "2js90", "--json").stdout)
     listed = json.loads(backstory(home, "sessions", "--limit", "1", "--json").stdout)["sessions"][0]
     found = json.loads(backstory(home, "search", "does not exist", "--json").stdout)
@@ -215,6 +219,12 @@ def shapes(home: Path) -> Mapping[str, set[str]]:
         "findings": set(doctor),
         "finding": set(doctor["findings"][0]),
         "report": set(report),
+        "learned": set(learned),
+        "outcome": set(learned["learned"][0]),
+        "refusal": set(learned["refused"][0]),
+        "recalled": set(recalled),
+        "passage": set(recalled["results"][0]),
+        "failure": {*Mended.__struct_fields__, "after_ms"} - {"after"},
     }
 
 
@@ -250,7 +260,7 @@ def test_every_verb_that_answers_has_json() -> None:
         for verb, own in commands.items()
         if own is not None and not any("--json" in param.opts for param in own.params)
     }
-    assert without == {"up", "demo"}
+    assert without == {"up", "mcp", "demo"}
 
 
 def test_schema_names_every_value() -> None:
@@ -309,10 +319,17 @@ def test_archive_says_how_much_is_searchable() -> None:
     assert said == [*given, *came, indexing.READ_HEAD, indexing.READ_TAIL, indexing.HEAD]
 
 
-def test_api_names_every_method() -> None:
-    shown = dict(re.findall(r"`(\w+)\(([\w, ]*)\)`", (DOCS / "api.md").read_text("utf-8")))
-    methods = {name: own for name, own in vars(Archive).items() if inspect.isfunction(own) and name[0] != "_"}
-    known: dict[str, Callable[..., Any]] = {**methods, "Archive": Archive}
+@pytest.mark.parametrize(("part", "face"), [("Methods", Archive), ("The memory", Memory)], ids=str)
+def test_api_names_every_method(part: str, face: type) -> None:
+    _, _, text = (DOCS / "api.md").read_text("utf-8").partition(f"\n### {part}\n")
+    shown = dict(
+        re.findall(r"`(\w+)\(([\w, ]*)\)`", re.split(r"^##", text, maxsplit=1, flags=re.MULTILINE)[0])
+    )
+    known: dict[str, Callable[..., Any]] = {
+        name: own for name, own in vars(face).items() if inspect.isfunction(own) and name[0] != "_"
+    }
+    if face is Archive:
+        known["Archive"] = Archive
     for name, method in known.items():
         wanted = [param for param in inspect.signature(method).parameters if param != "self"]
         assert name in shown

@@ -8,67 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prompts import DISPLAYED, PIECES
 from sessions import Session, first, messages, read_prompt, text, wrapped
 
 from backstory.schema.step import Attachment
 from backstory.sources.cline import prompt
 
 # --- Cline's display algorithm -----------------------------------------------------------------------------
-
-DISPLAYED = {
-    "the envelope goes": (wrapped("Fix it"), "Fix it"),
-    "with any attributes": ('<user_input mode="act" source="x">Fix it</user_input>', "Fix it"),
-    "with none": ("<user_input>Fix it</user_input>", "Fix it"),
-    "blanks around go": ("\n  " + wrapped("\n Fix it \n") + "\n", "Fix it"),
-    "blank lines inside stay": (wrapped("One\n\n  Two"), "One\n\n  Two"),
-    "text outside the envelope is kept": ("Before " + wrapped("inside") + " after", "Before inside after"),
-    "every complete element is unwrapped": (wrapped("One") + "\n" + wrapped("Two"), "One\nTwo"),
-    "a bare opening tag goes where no element is complete": ('<user_input mode="act">Cut off', "Cut off"),
-    "beside a complete element a bare one stays": (
-        wrapped("One") + "\n<user_input>Two",
-        "One\n<user_input>Two",
-    ),
-    "a bare closing tag stays": ("Fix it</user_input>", "Fix it</user_input>"),
-    "tags are case-sensitive": ("<User_Input>Fix it</User_Input>", "<User_Input>Fix it</User_Input>"),
-    "a longer name is another tag": ("<user_inputs>Fix</user_inputs>", "<user_inputs>Fix</user_inputs>"),
-    "no envelope": ("Fix it", "Fix it"),
-    "a command inside an envelope is unwrapped": (
-        wrapped('<user_command slash="team">Do</user_command>'),
-        "Do",
-    ),
-    "a mode notice inside goes": (
-        wrapped("<mode_notice>Plan mode.\nDo not edit.</mode_notice>\nFix it"),
-        "Fix it",
-    ),
-    "so does one outside": ("<mode_notice>Act mode.</mode_notice>\n" + wrapped("Fix it"), "Fix it"),
-    "several go": (wrapped("<mode_notice>A</mode_notice>x<mode_notice>B</mode_notice>y"), "xy"),
-    "an unfinished notice stays": (
-        wrapped("<mode_notice>Plan mode. Fix it"),
-        "<mode_notice>Plan mode. Fix it",
-    ),
-    "a slash command as a whole": ('<user_command slash="greet">Alice</user_command>', "/greet Alice"),
-    "without arguments": ('<user_command slash="compact"></user_command>', "/compact"),
-    "with several lines": ('<user_command slash="release">a\nb</user_command>\n', "/release a\nb"),
-    "team without its canned words": (
-        '<user_command slash="team">spawn a team of agents for the following task: port it</user_command>',
-        "/team port it",
-    ),
-    "team with words of its own": ('<user_command slash="team">port it</user_command>', "/team port it"),
-    "a command beside other text is only unwrapped": (
-        'Run <user_command slash="greet">Alice</user_command> now',
-        "Run Alice now",
-    ),
-    "two commands are not one": (
-        '<user_command slash="a">One</user_command> and <user_command slash="b">two</user_command>',
-        "One and two",
-    ),
-    "a command without a name": ("<user_command>Alice</user_command>", "Alice"),
-    "angle brackets that are no tags": (
-        wrapped("if a < b && c > d: List<int>"),
-        "if a < b && c > d: List<int>",
-    ),
-    "nothing": (wrapped(""), ""),
-}
 
 
 @pytest.mark.parametrize(("raw", "shown"), DISPLAYED.values(), ids=DISPLAYED)
@@ -77,44 +23,27 @@ def test_shows_what_clines_formatter_shows(raw: str, shown: str) -> None:
 
 
 def reference(raw: str) -> str:
-    """Cline's algorithm word for word, with the regular expressions that only short texts can afford."""
-    whole = re.fullmatch(
-        r'<user_command\s[^>]*?\bslash="([^"]*)"[^>]*>((?:(?!</user_command>).)*)</user_command>',
-        raw.strip(),
-        re.S,
-    )
-    if whole:
-        name, content = whole[1], whole[2].strip()
-        if name == "team":
-            content = content.removeprefix(prompt.TEAM_PREFIX).strip()
-        return f"/{name} {content}".rstrip()
-    shown = raw
+    """Cline's algorithm with the regular expressions that only short texts can afford."""
+    shown = trimmed(raw)
+    command = re.fullmatch(r"<user_command\b([^>]*)>.*</user_command>", shown, re.S | re.I | re.A)
+    slash = re.search(r'slash="([^"]+)"', command[1], re.I | re.A) if command else None
     for tag in ("user_input", "user_command"):
-        shown, found = re.subn(rf"<{tag}(?:\s[^>]*)?>(.*?)</{tag}>", r"\1", shown.strip(), flags=re.S)
-        if not found:
-            shown = re.sub(rf"<{tag}(?:\s[^>]*)?>", "", shown)
-    return re.sub(r"<mode_notice(?:\s[^>]*)?>.*?</mode_notice>", "", shown, flags=re.S).strip()
+        shown, found = re.subn(rf"<{tag}\b[^>]*>(.*?)</{tag}>", r"\1", shown, flags=re.S | re.A)
+        shown = trimmed(shown if found else re.sub(rf"<{tag}[^>]*>", "", shown))
+    shown = trimmed(re.sub(r"<mode_notice>.*?</mode_notice>", "", shown, flags=re.S))
+    name = trimmed(slash[1]) if slash else ""
+    if not name:
+        return shown
+    if name.lower() == "team":
+        name = "team"
+        shown = trimmed(re.sub(rf"\A{prompt.TEAM_PREFIX}", "", shown, flags=re.I))
+    return f"/{name} {shown}" if shown else f"/{name}"
 
 
-PIECES = [
-    *(
-        f"<{tag}{more}>"
-        for tag in ("user_input", "user_command", "mode_notice")
-        for more in ("", ' a="b"', "s", "\n")
-    ),
-    *(f"</{tag}>" for tag in ("user_input", "user_command", "mode_notice", "user_inputs")),
-    '<user_command slash="team">',
-    '<user_command x="y" slash="greet" z>',
-    "<user_input",
-    "<user_command slash=",
-    f"{prompt.TEAM_PREFIX} port it",
-    "text",
-    " ",
-    "\n",
-    ">",
-    "<",
-    "\\1",
-]
+def trimmed(text: str) -> str:
+    """The text as JavaScript's `trim` gives it: the blanks of Unicode and the byte order mark, of the controls five."""
+    blank = r"[\t-\r\ufeff]|(?![\x00-\x1f\x85])\s"
+    return re.sub(rf"\A(?:{blank})+|(?:{blank})+\Z", "", text)
 
 
 @settings(max_examples=1500, deadline=None)
@@ -143,6 +72,25 @@ def test_plain_string_content_is_a_prompt_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["act", "plan", "yolo"])
 def test_the_turns_mode_is_that_of_the_envelope(tmp_path: Path, mode: str) -> None:
     assert read_prompt(tmp_path, wrapped("Fix it", mode)).turns[0].mode == mode
+
+
+MODES = {
+    "the last of several": ('<user_input mode="act" mode="plan" z>x</user_input>', "plan"),
+    "the first envelope that names one": ('<user_input>x</user_input><user_input mode="plan">', "plan"),
+    "the end of a longer attribute": ('<user_input x-mode="plan">x</user_input>', "plan"),
+    "none in another tag": ('<user_inputs mode="act">x<b mode="plan">', None),
+    "none in another case": ('<user_input MODE="act">x</user_input>', None),
+    "none after the tag": ('<user_input>mode="act"</user_input>', None),
+    "an envelope that was torn": ('<user_input mode="act"', "act"),
+    "a known word before an unknown one": ('<user_input mode="plan" mode="deep">x</user_input>', "plan"),
+    "a known word in a later envelope": ('<user_input mode="deep"><user_input mode="yolo">', "yolo"),
+    "else the unknown word": ('<user_input mode="deep">x</user_input>', "deep"),
+}
+
+
+@pytest.mark.parametrize(("raw", "mode"), MODES.values(), ids=MODES)
+def test_the_mode_is_found_where_cline_finds_it(raw: str, mode: str | None) -> None:
+    assert prompt.read(raw, None).mode == mode
 
 
 def test_a_turn_without_an_envelope_has_no_mode(tmp_path: Path) -> None:
@@ -195,6 +143,12 @@ def test_instructions_in_front_of_the_text_are_cut_too(tmp_path: Path) -> None:
     _, message = first(read_prompt(tmp_path, wrapped(f"{block}Port it")))
     assert message.text == "Port it"
     assert [one.kind for one in message.attachments] == ["explicit_instructions"]
+
+
+def test_the_blanks_around_an_attachment_are_those_of_cline(tmp_path: Path) -> None:
+    block = '<file_content path="a">\na\n</file_content>'
+    _, message = first(read_prompt(tmp_path, wrapped(f"{block}\ufeff\x1fFix\x85\ufeff\n\n{block}")))
+    assert message.text == "\x1fFix\x85"
 
 
 def test_the_same_tags_without_an_envelope_are_text(tmp_path: Path) -> None:

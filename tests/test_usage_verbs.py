@@ -327,7 +327,10 @@ def test_a_setting_that_is_not_known_is_refused(backstory: Run, tmp_path: Path) 
     (tmp_path / "home" / "config.toml").write_text('coverd = ["x"]\n')
     done = backstory("usage")
     assert (done.code, done.out) == (1, "")
-    assert "config.toml: coverd is not known. It can have idle_minutes, prices, aliases, covered." in done.err
+    assert (
+        "config.toml: coverd is not known. It can have idle_minutes, prices, aliases, covered, learn."
+        in done.err
+    )
 
 
 def test_nothing_found_repeats_what_was_asked(backstory: Run) -> None:

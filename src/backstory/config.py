@@ -11,6 +11,7 @@ from msgspec import Struct
 from .errors import InputError
 
 FILE = "config.toml"
+LEARN = ("auto", "demand")
 RATES = ("input", "output", "cache_read", "cache_write")
 
 
@@ -28,13 +29,15 @@ class Config(Struct, frozen=True):
 
     `idle_minutes`: silence before a prompt that makes it the start of a new sitting. `prices`: by model, before any
     other price. `aliases`: from a name to the model that it stands for. `covered`: routes, `route/model` or models
-    that cost nothing a call.
+    that cost nothing a call. `learn`: `auto` where capturing keeps the memory current, else
+    `demand`.
     """
 
     idle_minutes: int = 30
     prices: dict[str, OwnPrice] = {}
     aliases: dict[str, str] = {}
     covered: tuple[str, ...] = ()
+    learn: str = "demand"
 
 
 KEYS = Config.__struct_fields__
@@ -57,7 +60,10 @@ def load(folder: Path) -> Config:
     minutes = values.get("idle_minutes", 30)
     if not isinstance(minutes, int) or isinstance(minutes, bool) or not 1 <= minutes <= 10_000:
         raise InputError(f"{path}: idle_minutes has to be a whole number from 1 to 10,000.")
-    return Config(minutes, _prices(path, values), _aliases(path, values), _covered(path, values))
+    learn = values.get("learn", LEARN[1])
+    if learn not in LEARN:
+        raise InputError(f"{path}: learn has to be one of {', '.join(LEARN)}, in quotes.")
+    return Config(minutes, _prices(path, values), _aliases(path, values), _covered(path, values), learn)
 
 
 def _table(path: Path, values: dict[str, Any], key: str) -> dict[str, Any]:

@@ -3,7 +3,8 @@
     BackstoryError
     ├── InputError        what the user named cannot be used: an id, a path, a value
     │   ├── UnknownSession    no session of that id
-    │   └── AmbiguousSession  a short id that fits several
+    │   ├── AmbiguousSession  a short id that fits several
+    │   └── ClientError       an agent's settings cannot be changed as asked; they are as they were
     ├── ReadError         a file of the agent's could not be read
     │   └── TornFile          it does not parse: half written, or cut
     └── ArchiveError      the archive could not be opened or written
@@ -28,6 +29,10 @@ class UnknownSession(InputError):
 
 class AmbiguousSession(InputError):
     """A short id or a beginning that fits several sessions."""
+
+
+class ClientError(InputError):
+    """An agent's settings cannot be changed as asked; nothing of them was changed."""
 
 
 class ReadError(BackstoryError):

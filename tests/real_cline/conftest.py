@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from .home import MODEL, ClineHome, free_port
-from .install import NoCline, cline_binary
+from .install import NoCline, cline_binary, shared_package
 from .model import Model, Script
 from .watching import Backstory, Record
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -46,8 +49,19 @@ def binary() -> Path:
     """The real Cline. Where there is none the tests are skipped; in CI that is a failure."""
     if os.name != "posix":
         pytest.skip("the stage of these tests ends processes the POSIX way")
+    return there(cline_binary)
+
+
+@pytest.fixture(scope="session")
+def shared() -> tuple[Path, Path]:
+    """Node, and where it finds Cline's own functions. Where they are not the same holds as for the real Cline."""
+    return there(shared_package)
+
+
+def there(find: Callable[[], T]) -> T:
+    """What `find` finds; where it is missing the test is skipped, in CI failed."""
     try:
-        return cline_binary()
+        return find()
     except NoCline as missing:
         if os.environ.get("CI"):
             pytest.fail(f"no real Cline in CI: {missing}")

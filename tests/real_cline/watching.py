@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -33,6 +34,7 @@ class Backstory:
             "PATH": cline.env["PATH"],
             "LANG": "C.UTF-8",
             "BACKSTORY_HOME": str(archive_home),
+            **tree(),
         }
         self._capture: subprocess.Popen[str] | None = None
 
@@ -135,6 +137,11 @@ def program() -> list[str]:
     """The installed command, else the module, with the interpreter that runs the tests."""
     script = Path(sys.executable).with_name("backstory")
     return [str(script)] if script.is_file() else [sys.executable, "-m", "backstory.cli.main"]
+
+
+def tree() -> dict[str, str]:
+    """The variable that names another tree than the installed one, where the tests run with it."""
+    return {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
 
 
 def steps_of(record: Record, kind: str, actor: str | None = None) -> list[dict[str, Any]]:

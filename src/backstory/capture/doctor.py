@@ -136,6 +136,7 @@ def _archive(connection: sqlite3.Connection, archive: Path, source_size: int, ho
         advice = f"Move {where} away and run backstory capture --once: what Cline still has is read again."
         return [Finding(ARCHIVE, "broken", f"{where} is damaged: {problem}", advice=advice)]
     found = [Finding(ARCHIVE, "ok", f"{where}, {megabytes(size)}{share}; integrity checked")]
+    found += _masked(connection)
     gone = stored.gone(connection)
     if gone:
         what = "1 session is" if gone == 1 else f"{gone:,} sessions are"
@@ -147,3 +148,13 @@ def _archive(connection: sqlite3.Connection, archive: Path, source_size: int, ho
             Finding(ARCHIVE, "note", f"{what} forgotten and stay so; backstory ingest ID takes one back")
         )
     return found
+
+
+def _masked(connection: sqlite3.Connection) -> list[Finding]:
+    """How many places have secrets that are masked in the index, and of which kinds."""
+    total, kinds = stored.masked(connection)
+    if not total:
+        return []
+    what = "1 place with a secret is" if total == 1 else f"{total:,} places with secrets are"
+    named = ", ".join(f"{count:,} with {kind.replace('-', ' ')}" for kind, count in kinds.items())
+    return [Finding(ARCHIVE, "note", f"{what} masked in the search index: {named}")]

@@ -48,7 +48,11 @@ class Due(Struct):
 
 
 class Watcher:
-    """Keeps the archive current while it runs. All times are seconds of `clock`, a monotonic clock."""
+    """Keeps the archive current while it runs. All times are seconds of `clock`, a monotonic clock.
+
+    `read` is told what each reading brought; `settled` is told the id of a session that was read whole and has not
+    changed for a pause.
+    """
 
     def __init__(
         self,
@@ -59,6 +63,7 @@ class Watcher:
         sessions_dirs: Sequence[Path] = (),
         log: Log = lambda line: None,
         read: Callable[[SyncReport], None] = lambda report: None,
+        settled: Callable[[str], None] = lambda session_id: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.connection = connection
@@ -67,9 +72,11 @@ class Watcher:
         self.sessions_dirs = sessions_dirs
         self.log = log
         self.read = read
+        self.settled = settled
         self.clock = clock
         self.stop = threading.Event()
         self.due: dict[Key, Due] = {}
+        self._unsettled: dict[Key, float] = {}
         self.refs: dict[Key, SessionRef] = {}
         self._next_poll = 0.0
         self._next_sweep = 0.0
@@ -192,14 +199,20 @@ class Watcher:
             if now - entry.last >= PAUSE or now - entry.first >= LONGEST
         ]
         for key in ready:
-            del self.due[key]
-            self._read(key)
+            last = self.due.pop(key).last
+            if self._read(key):
+                self._unsettled[key] = last
+        for key, last in list(self._unsettled.items()):
+            if key not in self.due and now - last >= PAUSE:
+                del self._unsettled[key]
+                self.settled(key[1])
 
-    def _read(self, key: Key) -> None:
+    def _read(self, key: Key) -> bool:
+        """Read a session; says whether it was read whole."""
         source = self.sources[key[0]]
         ref = source.refresh(self.refs[key])
         if ref is None:
-            return
+            return False
         self.refs[key] = ref
         report = SyncReport(seen=1)
         try:
@@ -207,9 +220,10 @@ class Watcher:
         except ArchiveError as error:
             self.log(str(error))
             self.changed(key)
-            return
+            return False
         self._report(key, report)
         self.read(report)
+        return bool(report.read) and not report.torn
 
     def _report(self, key: Key, report: SyncReport) -> None:
         for torn in report.torn:

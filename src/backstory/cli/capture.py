@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import BackstoryError
 from ..store.derived import short_id
 from .bare import show_empty
+from .line import spans
 from .options import App, json_option, pass_app, sessions_dir_option
 from .reports import draw_places, draw_report, left_out, report_json
 from .words import clock, counted
 
 if TYPE_CHECKING:
+    from ..archive import Archive
     from ..capture.sync import SyncReport
+    from ..memory.learn import Learned
     from ..web.status import Status
 
 
@@ -49,6 +55,18 @@ def watch(
             show_empty(app, archive, folders)
         for line in left_out(report):
             log(line)
+
+        def learn(session_ids: Collection[str] | None = None) -> None:
+            try:
+                found = keep_current(app, archive, session_ids)
+            except (BackstoryError, sqlite3.Error) as error:
+                # The record is what must go on; the memory catches up at the next start.
+                log(f"not learned: {error}")
+                return
+            for line in learned_lines(found):
+                log(line)
+
+        learn()
         term.note("Watching. Ctrl-C stops.")
         watcher = Watcher(
             archive.connection,
@@ -57,8 +75,33 @@ def watch(
             sessions_dirs=folders,
             log=log,
             read=lambda report: log(_arrived(report)) if report.new_steps else None,
+            settled=lambda session_id: learn([session_id]),
         )
         watcher.run()
+
+
+def keep_current(app: App, archive: Archive, session_ids: Collection[str] | None = None) -> list[Learned]:
+    """Learn these sessions, else all that the memory is behind with, where the settings say `learn = "auto"`."""
+    if archive.settings.learn != "auto":
+        return []
+    from .progress import Progress
+
+    with Progress(app.term, "Learning conversations") as progress:
+        return archive.memory.keep_current(session_ids, progress.update)
+
+
+def learned_lines(found: Iterable[Learned]) -> Iterator[str]:
+    """`k3v9q  learned   workspace default`, or `20 conversations learned   workspace default`."""
+    for report in found:
+        if report.learned:
+            alone = report.learned[0].session_id if len(report.learned) == 1 else None
+            what = f"{short_id(alone)} " if alone else counted(len(report.learned), "conversation")
+            yield f"{what} learned   workspace {report.workspace}"
+
+
+def learned_brief(report: Learned) -> dict[str, object]:
+    """What a workspace learned, as the report of a pass has it."""
+    return {"workspace": report.workspace, "sessions": [one.session_id for one in report.learned]}
 
 
 def _arrived(report: SyncReport) -> str:
@@ -90,9 +133,11 @@ def command(app: App, /, once: bool, json_: bool, sessions_dirs: tuple[Path, ...
         return
     with app.archive({"sync": False}) as archive:
         report = app.sync(archive, sessions_dirs, noting=False)
+        learned = keep_current(app, archive)
     if json_:
-        app.json(report_json(report))
+        app.json({**report_json(report), "learned": [learned_brief(one) for one in learned]})
         return
     app.term.write(draw_report(report))
+    app.term.write(spans(line) for line in learned_lines(learned))
     for line in left_out(report):
         app.term.note(line)

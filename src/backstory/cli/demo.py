@@ -43,11 +43,13 @@ def command(app: App, /, home: Path | None) -> None:
     env.pop("BACKSTORY_CLINE_DIR", None)
     with Archive(place / "archive.db", env={**env, "CLINE_DIR": str(place / "cline")}) as archive:
         app.sync(archive, ())
+        archive.memory.learn()
     where = view.glyphs.one_line(tilde(str(place), view.home))
     words = f"{counted(count, 'sample session')} in {where}. Your own archive is as it was."
     app.term.write([spans(words)])
     app.term.hint(
         f"  export BACKSTORY_HOME={where} CLINE_DIR={where}/cline",
         "  backstory",
+        "  backstory recall why did redis take the gateway down",
         "  then look around; the folder may be deleted at any time",
     )

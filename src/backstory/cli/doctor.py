@@ -17,6 +17,7 @@ from .words import counted
 ROLES = {"ok": "live", "note": "label", "look": "rejected", "broken": "failing"}
 TEXT = 8
 DETAIL = 10
+SERVER = "Memory server"
 
 
 def draw_findings(view: View, findings: Sequence[Finding]) -> Iterator[Line]:
@@ -44,7 +45,7 @@ def verdict(findings: Sequence[Finding]) -> str:
 
 
 def _finding(view: View, finding: Finding) -> Iterator[Line]:
-    level = spans("  ", (finding.level.ljust(TEXT - 2), ROLES.get(finding.level, "")))
+    level = spans("  ", (finding.level.ljust(TEXT - 3) + " ", ROLES.get(finding.level, "")))
     yield from _block(view, finding.text, TEXT, level)
     for detail in finding.details:
         yield from _block(view, detail, DETAIL)
@@ -64,6 +65,19 @@ def _block(view: View, text: str, indent: int, first: Line | None = None) -> Ite
         yield beside(view, (*start, (line, "")), spans(edge) if at == len(lines) - 1 else ())
 
 
+def server_findings(app: App) -> list[Finding]:
+    """Whether each agent's way to the memory server holds."""
+    from ..clients.health import remarks
+    from .connecting import here, named
+
+    where = here()
+    return [
+        Finding(SERVER, one.level, one.text, one.details, one.advice)
+        for client in named(None)
+        for one in remarks(client, where)
+    ]
+
+
 @click.command("doctor", short_help="Say what was read, what was not, and what to do.")
 @json_option
 @sessions_dir_option
@@ -81,6 +95,7 @@ def command(app: App, /, json_: bool, **options: Any) -> None:
     with app.archive({"sync": False}) as archive:
         folders = options["sessions_dirs"] or app.sessions_dirs
         findings = archive.doctor(folders, app.sync(archive, folders, noting=False))
+    findings += server_findings(app)
     if json_:
         from .documents import findings_json
 

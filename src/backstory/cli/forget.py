@@ -20,13 +20,21 @@ TEXT = 11
 
 
 def draw_removal(
-    view: View, what: Forgettable, listed: Listed, copies: Sequence[Listed], *, with_copies: bool
+    view: View,
+    what: Forgettable,
+    listed: Listed,
+    copies: Sequence[Listed],
+    *,
+    with_copies: bool,
+    exchanges: int = 0,
 ) -> Iterator[Line]:
-    """What goes, and what stays: steps, calls, copies in other sessions."""
+    """What goes, and what stays: steps, calls, copies in other sessions; `exchanges` counts what the memory loses."""
     yield _session(view, listed)
     prompts, steps = counted(listed.session.totals.turns, "prompt"), counted(what.steps, "step")
     calls = counted(what.calls, "call")
     yield spans(f"  removes  {prompts}, {steps}, {calls} and their spend")
+    if exchanges:
+        yield spans(" " * TEXT + f"and {counted(exchanges, 'exchange')} of the memory")
     if copies:
         verb = "removes" if with_copies else "keeps  "
         where = f"copies of this conversation in {counted(len(copies), 'session')}"
@@ -70,8 +78,12 @@ def command(app: App, /, session_id: str, with_copies: bool, yes: bool, json_: b
         what, listed = archive.forgettable(full_id), archive.listed(full_id)
         copies = archive.copies(full_id)
         if not json_:
-            lines = draw_removal(app.term.view, what, listed, copies, with_copies=with_copies)
-            app.term.write(lines)
+            gone_too = [archive.forgettable(copy.session.id) for copy in copies if with_copies]
+            exchanges = sum(one.exchanges for one in (what, *gone_too))
+            view = app.term.view
+            app.term.write(
+                draw_removal(view, what, listed, copies, with_copies=with_copies, exchanges=exchanges)
+            )
         if not yes:
             _ask(app, session_id)
         archive.forget(full_id, with_copies=with_copies)

@@ -118,6 +118,13 @@ def json_option(face: Face) -> Face:
     return click.option("--json", "json_", is_flag=True, help="Print one JSON document.")(face)
 
 
+def workspace_option(face: Face) -> Face:
+    """`--workspace`: the memory that is meant."""
+    return click.option(
+        "--workspace", default="default", show_default=True, metavar="NAME", help="The memory that is meant."
+    )(face)
+
+
 def sessions_dir_option(face: Face) -> Face:
     """`--sessions-dir`, for every verb that looks at the agent's files."""
     option = click.option(

@@ -174,7 +174,8 @@ def _forget_exchange(connection: sqlite3.Connection, n: int, now: int) -> None:
             "DELETE FROM mended WHERE conversation = ? AND position = ? RETURNING n", (conversation, position)
         ).fetchall()
         index.take_out_mended(connection, [row[0] for row in mended])
-        keep.again(connection, conversation)
+        left = connection.execute("SELECT 1 FROM exchange WHERE conversation = ?", (conversation,)).fetchone()
+        (keep.again if left else keep.drop_conversation)(connection, conversation)
 
 
 def _forget_session(connection: sqlite3.Connection, source: str, session_id: str, now: int) -> None:

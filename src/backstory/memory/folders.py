@@ -48,8 +48,15 @@ def _windows(plain: str) -> str:
     server, _, rest = plain[2:].partition("/")
     if server.casefold() in ("wsl.localhost", "wsl$"):
         distribution, _, inside = rest.partition("/")
-        return key("/" + inside, distribution)
+        return key("/" + inside.lstrip("/"), distribution)
     return "//" + posixpath.normpath(f"{server}/{rest}").casefold()
+
+
+def distribution_of(root: str) -> str | None:
+    """The WSL distribution whose files are met under a folder as Windows names it; null for any other folder."""
+    server, _, rest = root.replace("\\", "/").removeprefix("//?/UNC/").lstrip("/").partition("/")
+    inside = server.casefold() in ("wsl.localhost", "wsl$") and root[:2] in ("\\\\", "//")
+    return (rest.partition("/")[0] or None) if inside else None
 
 
 def with_parents(folder: str) -> Iterator[str]:
@@ -110,24 +117,35 @@ def _first_line(path: Path) -> str:
 
 
 class Place:
-    """A recorded folder: the forms by which a claim may know it, and the folder of its project."""
+    """A recorded folder: the forms by which a claim may know it, and the folder of its project.
+
+    `own` are forms of the folder itself, `keys` has the place in the repository of a linked worktree besides.
+    `worktree` is that worktree's folder in compared form.
+    """
 
     def __init__(self, path: str, distribution: str | None = None) -> None:
-        self.keys = [key(path, distribution)]
-        self.folder = self.keys[0]
+        self.own = [key(path, distribution)]
+        self.folder = self.own[0]
         self.repository: str | None = None
+        self.worktree: str | None = None
+        self.keys = self.own
         if distribution is not None or path.startswith("/") != (os.name == "posix"):
             return
         try:
             real = os.path.realpath(path)
         except (OSError, ValueError):
             return
-        if key(real) not in self.keys:
-            self.keys.append(key(real))
+        if key(real) not in self.own:
+            self.own.append(key(real))
         linked = repository(real)
         if linked is not None:
             worktree, home = linked
             inside = os.path.relpath(real, worktree)
-            self.keys.append(key(os.path.join(home, inside)))  # noqa: PTH118
+            self.keys = [*self.own, key(os.path.join(home, inside))]  # noqa: PTH118
             self.folder = key(home)
             self.repository = home
+            self.worktree = key(worktree)
+
+    def is_in_worktree(self, folder: str) -> bool:
+        """Whether a folder in compared form is the linked worktree of this place, or lies in it."""
+        return self.worktree is not None and (folder + "/").startswith(self.worktree + "/")

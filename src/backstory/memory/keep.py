@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from ..redact import Masked, masked
+from ..redact import mask, masked
 from ..schema.exchange import Exchange
 from ..store.rows import number
 from . import index
@@ -64,7 +64,7 @@ def rows(connection: sqlite3.Connection, exchanges: Sequence[Exchange], counts: 
             _counted(masked(exchange.asked), counts),
             _counted(masked(exchange.answered), counts),
         )
-        paths = masked("\n".join(path.replace("\n", " ") for path in exchange.paths)).text
+        paths = mask("\n".join(path.replace("\n", " ") for path in exchange.paths))
         found.append(
             Row(
                 exchange.position,
@@ -80,17 +80,18 @@ def rows(connection: sqlite3.Connection, exchanges: Sequence[Exchange], counts: 
     return found
 
 
-def _counted(found: Masked, counts: dict[str, int]) -> str:
-    for kind, count in found.kinds.items():
+def _counted(found: tuple[str, dict[str, int]], counts: dict[str, int]) -> str:
+    text, kinds = found
+    for kind, count in kinds.items():
         counts[kind] = counts.get(kind, 0) + count
-    return found.text
+    return text
 
 
 def conversation(
     connection: sqlite3.Connection, workspace: int, one: Conversation, now: int, prep: int
 ) -> tuple[int, bool]:
     """Write a conversation's own row; returns its number, and whether its title is new to the index."""
-    title = masked(one.title or "").text
+    title = mask(one.title or "")
     before = connection.execute(
         "SELECT title FROM conversation WHERE workspace = ? AND session = ?", (workspace, one.session)
     ).fetchone()
@@ -118,7 +119,7 @@ def exchanges(connection: sqlite3.Connection, conversation: int, kept: Sequence[
             n = _insert(connection, conversation, row)
         elif old != row:
             _update(connection, n, row)
-        if old is None or (old.asked, old.answered, old.paths) != (row.asked, row.answered, row.paths):
+        if old is None or _said(old) != _said(row):
             dirty.update((place - 1, place, place + 1))
         numbers.append(n)
     if gone or anew:
@@ -133,6 +134,17 @@ def exchanges(connection: sqlite3.Connection, conversation: int, kept: Sequence[
             connection, index.row_of_exchange(numbers[place]), _own(row), near, title, row.paths.split("\n")
         )
     return bool(dirty or gone)
+
+
+def differs(connection: sqlite3.Connection, conversation: int, kept: Sequence[Row]) -> bool:
+    """Whether `exchanges` would find anything new, changed or gone in a conversation that is kept."""
+    before = {row.message_id: row for _, row in _stored(connection, conversation)}
+    return {key: _said(row) for key, row in before.items()} != {row.message_id: _said(row) for row in kept}
+
+
+def _said(row: Row) -> tuple[str, str, str]:
+    """What of an exchange the index has."""
+    return row.asked, row.answered, row.paths
 
 
 def _own(row: Row) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from ..schema.exchange import Exchange
+from ..redact import mask
 from ..schema.session import ELSEWHERE, Session
 from ..schema.step import ROOT
 from ..store import summary
 from ..store.database import transaction
 from . import exchanges, keep, mended, workspaces
-from .folders import absolute
+from .folders import absolute, distribution_of
 
 PREP = 1
 """Version of the rules for exchanges, masks and words: what was learned by others is learned anew."""
@@ -30,7 +32,7 @@ Reason = Literal["no_evidence", "imported", "empty", "forgotten"]
 class Outcome(Struct, frozen=True):
     """What learning made of one session: `reason` is set where it was refused, `exchanges` counts what is kept.
 
-    `why` says in words what decided.
+    `why` says in words what decided. Title and project are masked.
     """
 
     source: str
@@ -58,15 +60,15 @@ class Learned(Struct):
 
 
 class _Row(Struct, frozen=True):
-    """A session's row, and what this workspace knows of it."""
+    """A session's row, and what this workspace knows of it. `root` is the folder that the session was found under."""
 
     n: int
     source: str
     id: str
+    root: str
     generation: int
     title: str | None
     project: str | None
-    cwd: str | None
     conversation: int | None
     learned_generation: int | None
     learned_prep: int | None
@@ -74,12 +76,13 @@ class _Row(Struct, frozen=True):
 
 
 _SESSIONS = (
-    "SELECT session.n, source, id, session.generation, session.title, session.project, cwd, conversation.n,"
-    " conversation.generation, conversation.prep,"
+    "SELECT session.n, source, id, root, session.generation, session.title,"
+    " coalesce(conversation.project, session.project), conversation.n, conversation.generation, conversation.prep,"
     " (SELECT count(*) FROM exchange WHERE exchange.conversation = conversation.n)"
-    " FROM session LEFT JOIN conversation ON conversation.session = session.n AND conversation.workspace = ?"
-    " ORDER BY started_at, id"
+    " FROM session LEFT JOIN conversation ON conversation.session = session.n AND conversation.workspace = ?1"
 )
+_ONLY = " WHERE session.id IN (SELECT value FROM json_each(?2))"
+_ORDER = " ORDER BY started_at, id"
 
 Progress = Callable[[int, int], None]
 
@@ -90,27 +93,52 @@ def learn(
     now: int,
     *,
     write: bool = True,
+    only: Collection[str] | None = None,
     progress: Progress | None = None,
 ) -> Learned:
-    """Keep the exchanges of every session that belongs to a workspace. Raises `InputError` for an unknown one.
+    """Keep the exchanges of every session that belongs to a workspace, or of those in `only`, by their ids.
 
     A session belongs to the workspace that claims its folder; one that nobody claims, to the one that learns.
+    Raises `InputError` for an unknown workspace.
     """
     number = workspaces.number(connection, workspace)
     run = _Run(connection, workspace, number, now, write)
-    found = [_Row(*values) for values in connection.execute(_SESSIONS, (number,))]
+    which = (number,) if only is None else (number, json.dumps(list(only)))
+    rows = connection.execute(f"{_SESSIONS}{_ONLY if only is not None else ''}{_ORDER}", which)
+    found = [_Row(*values) for values in rows]
     for place, row in enumerate(found):
         if progress is not None:
             progress(place, len(found))
         run.session(row)
     for (key,) in connection.execute("SELECT key FROM tombstone WHERE kind = 'session' ORDER BY key"):
         session_id = key.partition("/")[2]
-        run.refuse(
-            Outcome(
-                source_key(session_id), session_id, None, None, 0, "forgotten", "forgotten with its record"
-            )
-        )
+        if only is None or session_id in only:
+            why = "forgotten with its record"
+            run.refuse(Outcome(source_key(session_id), session_id, None, None, 0, "forgotten", why))
     return run.report
+
+
+def behind(connection: sqlite3.Connection) -> list[str]:
+    """Ids of sessions that no workspace has learned as the archive has them now, the refusable ones among them."""
+    found = connection.execute(
+        "SELECT id FROM session WHERE NOT EXISTS (SELECT 1 FROM conversation WHERE session = session.n"
+        " AND conversation.generation = session.generation AND prep = ?) ORDER BY started_at, id",
+        (PREP,),
+    )
+    return [row[0] for row in found]
+
+
+def by_owner(connection: sqlite3.Connection, only: Collection[str]) -> dict[str, list[str]]:
+    """Sessions by the workspace that may learn them: the one that claims their folder, else the default one."""
+    owners = workspaces.Owners(connection)
+    found: dict[str, list[str]] = {}
+    for session_id in dict.fromkeys(only):
+        row = connection.execute("SELECT n, root FROM session WHERE id = ?", (session_id,)).fetchone()
+        facts = summary.facts(connection, row[0]) if row else None
+        if facts is not None:
+            owner = owners.decide(facts.cwd, facts.workspace_root, distribution_of(row[1]))
+            found.setdefault(owner or workspaces.DEFAULT, []).append(session_id)
+    return found
 
 
 def source_key(session_id: str) -> str:
@@ -140,13 +168,15 @@ class _Run:
         facts = summary.facts(self.connection, row.n)
         if facts is None:
             return
-        owner = self.owners.decide(facts.cwd, facts.workspace_root)
+        owner = self.owners.decide(facts.cwd, facts.workspace_root, distribution_of(row.root))
         refused = self._refused(row, facts, owner)
         if refused is not None:
             self._leave(row, owner)
             self.refuse(_outcome(row, 0, refused[1], refused[0]))
             return
         why = f"claimed by {owner}" if owner else "claimed by nobody"
+        if owner is not None and self.write:
+            row = self._take(row)
         if row.learned_generation == row.generation and row.learned_prep == PREP:
             self.report.known.append(_outcome(row, row.kept, why))
             return
@@ -193,6 +223,33 @@ class _Run:
                     return
             keep.drop_conversation(self.connection, row.conversation)
 
+    def _take(self, row: _Row) -> _Row:
+        """Take over what other workspaces learned of a session before its folder was claimed by this one."""
+        others = self.connection.execute(
+            "SELECT n, generation, prep, project FROM conversation WHERE session = ? AND workspace != ? ORDER BY n",
+            (row.n, self.number),
+        ).fetchall()
+        if not others:
+            return row
+        with transaction(self.connection):
+            if row.conversation is None:
+                n, generation, prep, project = others.pop(0)
+                self.connection.execute("UPDATE conversation SET workspace = ? WHERE n = ?", (self.number, n))
+                (kept,) = self.connection.execute(
+                    "SELECT count(*) FROM exchange WHERE conversation = ?", (n,)
+                ).fetchone()
+                row = replace(
+                    row,
+                    conversation=n,
+                    learned_generation=generation,
+                    learned_prep=prep,
+                    project=project,
+                    kept=kept,
+                )
+            for n, *_ in others:
+                keep.drop_conversation(self.connection, n)
+        return row
+
     def _learn(self, row: _Row, facts: Session, why: str) -> None:
         found = exchanges.of_session(self.connection, row.n)
         keys = {exchange.position: keep.key_of(exchange) for exchange in found}
@@ -203,18 +260,24 @@ class _Run:
             self._leave(row, None)
             self.refuse(_outcome(row, 0, words, reason))
             return
-        changed = True
+        name, folder = self._project(row, facts)
+        project = mask(name) if name else None
+        rows = keep.rows(self.connection, kept, self.report.masked)
         if self.write:
-            changed = self._write(row, facts, kept, forgotten)
+            changed = self._write(
+                row, keep.Conversation(row.n, row.generation, facts.title, project, folder), rows, forgotten
+            )
+        else:
+            changed = row.conversation is None or keep.differs(self.connection, row.conversation, rows)
         where = self.report.learned if changed else self.report.known
-        where.append(_outcome(row, len(kept), why))
+        where.append(_outcome(replace(row, project=project), len(kept), why))
 
-    def _project(self, facts: Session) -> tuple[str | None, str | None]:
+    def _project(self, row: _Row, facts: Session) -> tuple[str | None, str | None]:
         """The project's name and its folder in compared form; a linked git worktree is its repository."""
         cwd = absolute(facts.cwd, facts.workspace_root) if facts.cwd else facts.workspace_root
         if facts.project is None or cwd is None:
             return facts.project, None
-        place = self.owners.place(cwd)
+        place = self.owners.place(cwd, distribution_of(row.root))
         if place.repository is None:
             return facts.project, place.folder
         return os.path.basename(place.repository) or facts.project, place.folder  # noqa: PTH119
@@ -228,23 +291,26 @@ class _Run:
             return "imported", f"imported from {tool}, and nothing was typed in it since"
         return "empty", "nothing was typed in it"
 
-    def _write(self, row: _Row, facts: Session, kept: list[Exchange], forgotten: set[int]) -> bool:
+    def _write(
+        self, row: _Row, one: keep.Conversation, rows: Sequence[keep.Row], forgotten: Collection[int]
+    ) -> bool:
         """Write a session's exchanges in one transaction; says whether any of them is new or changed."""
         failures = [one for one in mended.of_session(self.connection, row.n) if one.position not in forgotten]
-        project, folder = self._project(facts)
-        one = keep.Conversation(row.n, row.generation, facts.title, project, folder)
         with transaction(self.connection):
-            found = self.connection.execute("SELECT generation FROM session WHERE n = ?", (row.n,)).fetchone()
-            if found is None:
-                return False  # forgotten by another process meanwhile
+            found = self.connection.execute(
+                "SELECT coalesce(conversation.generation, 0) FROM session LEFT JOIN conversation"
+                " ON conversation.session = session.n AND conversation.workspace = ? WHERE session.n = ?",
+                (self.number, row.n),
+            ).fetchone()
+            if found is None or found[0] > row.generation:
+                return False  # another process has forgotten it meanwhile, or learned more of it
             n, anew = keep.conversation(self.connection, self.number, one, self.now, PREP)
             anew = anew or (row.learned_prep is not None and row.learned_prep != PREP)
-            changed = keep.exchanges(
-                self.connection, n, keep.rows(self.connection, kept, self.report.masked), anew=anew
-            )
+            changed = keep.exchanges(self.connection, n, rows, anew=anew)
             keep.mended(self.connection, n, failures)
         return changed
 
 
 def _outcome(row: _Row, count: int, why: str, reason: str | None = None) -> Outcome:
-    return Outcome(source_key(row.id), row.id, row.title, row.project, count, reason, why)
+    title, project = (mask(text) if text else None for text in (row.title, row.project))
+    return Outcome(source_key(row.id), row.id, title, project, count, reason, why)

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from msgspec import Struct
 
 from ..errors import InputError
-from . import change, workspaces
+from . import change, export, opening, workspaces
 from .change import Author, Item
-from .folders import Place
-from .learn import Learned, Progress, learn
+from .folders import Place, with_parents
+from .learn import Learned, Progress, behind, by_owner, learn
+from .opening import Opened
 from .rank import Scope
 from .recall import Passage, Recall, counts, exchanges, fact, recall
-from .workspaces import DEFAULT, Claimed, Owners, Workspace
-
-
-class Opened(Struct, frozen=True):
-    """A passage with its surroundings: the passages of its conversation around it, itself among them, in order.
-
-    `total` counts the exchanges that are kept of the conversation.
-    """
-
-    passage: Passage
-    around: tuple[Passage, ...]
-    total: int
+from .workspaces import DEFAULT, Claimed, Owner, Owners, Workspace
 
 
 class Forgettable(Struct, frozen=True):
@@ -68,13 +58,35 @@ class Memory:
         """The workspace that claims a folder; null where nobody does."""
         return Owners(self.connection).of(folder)
 
+    def claim_on(self, folder: str) -> Owner | None:
+        """The workspace that claims a folder with the claim that decides it; null where nobody does."""
+        return Owners(self.connection).claim_on(folder)
+
     # Learning
 
     def learn(
-        self, workspace: str = DEFAULT, *, write: bool = True, progress: Progress | None = None
+        self,
+        workspace: str = DEFAULT,
+        *,
+        write: bool = True,
+        only: Collection[str] | None = None,
+        progress: Progress | None = None,
     ) -> Learned:
-        """Keep the exchanges of the archive's sessions that belong to a workspace. Raises `InputError`."""
-        return learn(self.connection, workspace, self.now(), write=write, progress=progress)
+        """Keep the exchanges of the archive's sessions that belong to a workspace; `only` names some by their ids.
+
+        Raises `InputError` for an unknown workspace.
+        """
+        return learn(self.connection, workspace, self.now(), write=write, only=only, progress=progress)
+
+    def keep_current(
+        self, session_ids: Collection[str] | None = None, progress: Progress | None = None
+    ) -> list[Learned]:
+        """Learn sessions each by its own workspace, the default one where nobody claims its folder.
+
+        Without ids it is every session that was not learned as the archive has it now.
+        """
+        todo = by_owner(self.connection, behind(self.connection) if session_ids is None else session_ids)
+        return [self.learn(workspace, only=set(ids), progress=progress) for workspace, ids in todo.items()]
 
     # Recalling
 
@@ -111,53 +123,7 @@ class Memory:
         for what is not in this workspace.
         """
         number = workspaces.number(self.connection, workspace)
-        if source.startswith("fact/") or (source[:1] == "f" and source[1:].isdecimal()):
-            n = source.removeprefix("fact/").removeprefix("f")
-            known = self.connection.execute(
-                "SELECT n FROM fact WHERE n = ? AND workspace = ?", (int(n) if n.isdecimal() else 0, number)
-            ).fetchone()
-            found = fact(self.connection, known[0]) if known else None
-            if found is None:
-                raise InputError(f'there is no fact "{source}" in the workspace {workspace}.')
-            return Opened(found, (found,), 1)
-        return self._open_exchange(source, position, around, workspace, number)
-
-    def _open_exchange(
-        self, source: str, position: int | None, around: int, workspace: str, number: int
-    ) -> Opened:
-        if source[:1] == "e" and source[1:].isdecimal():
-            condition = "conversation.n = (SELECT conversation FROM exchange WHERE n = ?)"
-            own: object = int(source[1:])
-        else:
-            condition, own = "(session.id = ?2 OR session.id LIKE '%\\_' || ?2 ESCAPE '\\')", None
-        name = source.removeprefix("conversation/")
-        rows = self.connection.execute(
-            "SELECT exchange.n, exchange.position, conversation.n FROM exchange"
-            " JOIN conversation ON conversation.n = exchange.conversation"
-            " JOIN session ON session.n = conversation.session"
-            f" WHERE conversation.workspace = ?1 AND {condition if own is None else condition.replace('?', '?2')}"
-            " ORDER BY exchange.position",
-            (number, name if own is None else own),
-        ).fetchall()
-        if not rows:
-            raise InputError(
-                f'the workspace {workspace} has no conversation "{source}". Its source is conversation/<session id>.'
-            )
-        if len({row[2] for row in rows}) > 1:
-            raise InputError(f'"{source}" fits several conversations. Give the whole session id.')
-        places = [place for place, row in enumerate(rows) if row[1] == position or row[0] == own]
-        if position is not None and not places and own is None:
-            known = f"from {rows[0][1]} to {rows[-1][1]}"
-            raise InputError(f"{source} has no exchange {position}; its positions go {known}.")
-        place = places[0] if places else 0
-        wanted = [row[0] for row in rows[max(place - around, 0) : place + around + 1]]
-        passages = {
-            passage.id: passage
-            for passage, _ in exchanges(
-                self.connection, f"exchange.n IN ({','.join('?' * len(wanted))})", *wanted
-            )
-        }
-        return Opened(passages[f"e{rows[place][0]}"], tuple(passages[f"e{n}"] for n in wanted), len(rows))
+        return opening.open(self.connection, number, workspace, source, position, around)
 
     def recent(
         self,
@@ -176,7 +142,7 @@ class Memory:
             condition += " AND conversation.project = ? COLLATE NOCASE"
             wheres.append(project)
         elif scope.folder is not None:
-            condition += " AND (conversation.folder = ? OR conversation.folder LIKE ? || '/%')"
+            condition += " AND substr(conversation.folder || '/', 1, length(?) + 1) = ? || '/'"
             wheres += [scope.folder, scope.folder]
         if since is not None:
             condition += " AND exchange.at >= ?"
@@ -187,6 +153,19 @@ class Memory:
     def counts(self, workspace: str = DEFAULT) -> tuple[int, int]:
         """How many conversations and facts a workspace holds."""
         return counts(self.connection, workspaces.number(self.connection, workspace))
+
+    def project_at(self, folder: str, workspace: str = DEFAULT) -> str | None:
+        """The project of a folder, or of the nearest one above it, that a workspace knows; null where it knows none."""
+        number = workspaces.number(self.connection, workspace)
+        for known in with_parents(Place(folder).folder):
+            found = self.connection.execute(
+                "SELECT project FROM conversation WHERE workspace = ? AND folder = ? AND project IS NOT NULL"
+                " ORDER BY learned_at DESC, n DESC LIMIT 1",
+                (number, known),
+            ).fetchone()
+            if found is not None:
+                return str(found[0])
+        return None
 
     # Changing
 
@@ -215,7 +194,12 @@ class Memory:
         return found
 
     def items(
-        self, workspace: str = DEFAULT, *, project: str | None = None, limit: int | None = None
+        self,
+        workspace: str = DEFAULT,
+        *,
+        project: str | None = None,
+        facts_only: bool = False,
+        limit: int | None = None,
     ) -> list[Passage]:
         """What a workspace holds, newest first: facts and exchanges."""
         number = workspaces.number(self.connection, workspace)
@@ -224,9 +208,9 @@ class Memory:
             " SELECT 'fact' AS kind, n, at, project, workspace FROM fact UNION ALL"
             " SELECT 'exchange', exchange.n, exchange.at, project, workspace FROM exchange"
             " JOIN conversation ON conversation.n = exchange.conversation)"
-            " WHERE workspace = ? AND (? IS NULL OR project = ? COLLATE NOCASE)"
+            " WHERE workspace = ? AND (? IS NULL OR project = ? COLLATE NOCASE) AND (kind = 'fact' OR NOT ?)"
             " ORDER BY at DESC, kind, n DESC LIMIT ?",
-            (number, project, project, -1 if limit is None else limit),
+            (number, project, project, facts_only, -1 if limit is None else limit),
         ).fetchall()
         return [self._passage(Item(kind, n)) for kind, n in rows]
 
@@ -307,3 +291,7 @@ class Memory:
             (*numbers, *numbers),
         ).fetchone()
         return int(count)
+
+    def export(self) -> Iterator[export.Part]:
+        """Everything that the memory holds, part by part; nothing is held in memory but the part at hand."""
+        return export.parts(self.connection)

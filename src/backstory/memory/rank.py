@@ -75,7 +75,9 @@ def best_mended(connection: sqlite3.Connection, query: str, scope: Scope, limit:
         for (n,) in connection.execute(
             "SELECT mended.n FROM mended_fts JOIN mended ON mended.n = mended_fts.rowid"
             " JOIN conversation ON conversation.n = mended.conversation"
-            " WHERE mended_fts MATCH ? AND conversation.workspace = ? ORDER BY bm25(mended_fts) LIMIT ?",
-            (expression, scope.workspace, limit),
+            " WHERE mended_fts MATCH ?1 AND conversation.workspace = ?2"
+            " AND (?3 IS NULL OR conversation.project = ?3 COLLATE NOCASE) AND (?4 IS NULL OR mended.at >= ?4)"
+            " ORDER BY bm25(mended_fts) LIMIT ?5",
+            (expression, scope.workspace, scope.project, scope.since, limit),
         )
     ]

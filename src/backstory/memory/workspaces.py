@@ -25,8 +25,15 @@ class Workspace(Struct, frozen=True):
     facts: int
 
 
+class Owner(Struct, frozen=True):
+    """Who owns a folder: the workspace and the claim, as it was named, that decides it."""
+
+    workspace: str
+    claim: str
+
+
 class Claimed(Struct, frozen=True):
-    """What a claim did: `moved` conversations of the folder came from other workspaces."""
+    """A claim that was made; `before` is the workspace that had this very folder, null where none had."""
 
     path: str
     workspace: str
@@ -107,14 +114,14 @@ class Owners:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._places: dict[tuple[str, str | None], Place] = {}
-        self.claims: dict[str, str] = {}
+        self.claims: dict[str, Owner] = {}
         claims = connection.execute(
             "SELECT key, path, name FROM claim JOIN workspace ON workspace.n = claim.workspace"
         ).fetchall()
         for _, path, name in claims:
             # A claim by way of a link holds for the folder that it leads to, unless that has a claim of its own.
-            self.claims.update(dict.fromkeys(self.place(path).keys, name))
-        self.claims.update({known: name for known, _, name in claims})
+            self.claims.update(dict.fromkeys(self.place(path).own, Owner(name, path)))
+        self.claims.update({known: Owner(name, path) for known, path, name in claims})
 
     def place(self, path: str, distribution: str | None = None) -> Place:
         """A recorded folder as claims and projects see it."""
@@ -123,16 +130,25 @@ class Owners:
             found = self._places[path, distribution] = Place(path, distribution)
         return found
 
+    def claim_on(self, path: str, distribution: str | None = None) -> Owner | None:
+        """The longest claim on a folder; null where nobody claims it.
+
+        For a folder of a linked worktree a claim on the worktree goes before any on its repository.
+        """
+        best: tuple[bool, int, Owner] | None = None
+        place = self.place(path, distribution)
+        for known in place.keys:
+            folder = next((folder for folder in with_parents(known) if folder in self.claims), None)
+            if folder is not None:
+                rank = (place.is_in_worktree(folder), len(folder))
+                if best is None or rank > best[:2]:
+                    best = (*rank, self.claims[folder])
+        return best[2] if best else None
+
     def of(self, path: str, distribution: str | None = None) -> str | None:
         """The workspace with the longest claim on a folder; null where nobody claims it."""
-        best: tuple[int, str] | None = None
-        for known in self.place(path, distribution).keys:
-            for folder in with_parents(known):
-                if folder in self.claims:
-                    if best is None or len(folder) > best[0]:
-                        best = (len(folder), self.claims[folder])
-                    break
-        return best[1] if best else None
+        found = self.claim_on(path, distribution)
+        return found.workspace if found else None
 
     def decide(self, cwd: str | None, root: str | None, distribution: str | None = None) -> str | None:
         """The owner of a session: by its working folder, by its workspace root only where nobody claims that."""

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sqlite3
 import stat as statmod
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from ..schema.record import IDLE_GAP
 from . import counting
 
 FILE = "archive.db"
-PREP = 1
+PREP = 2
 """Version of the words that `indexing.texts` gives; an archive of another version is indexed anew."""
 BUSY_MS = 30_000
 
@@ -45,7 +46,7 @@ def connect(path: Path, own: Path | None = None) -> sqlite3.Connection:
         else:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000)
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA temp_store = MEMORY")
         migrate(connection)
@@ -54,6 +55,19 @@ def connect(path: Path, own: Path | None = None) -> sqlite3.Connection:
             f"{path}: the archive cannot be opened: {error}. Is it one of Backstory's?"
         ) from error
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Have the archive written ahead. To begin with it, SQLite wants the file alone and waits for nobody."""
+    deadline = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def _close(path: Path, mode: int) -> None:

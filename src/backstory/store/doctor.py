@@ -6,6 +6,7 @@ import sqlite3
 
 import msgspec
 
+from .. import redact
 from ..schema.session import Fidelity, merge_fidelity
 
 _fidelity = msgspec.json.Decoder(Fidelity)
@@ -48,3 +49,20 @@ def gone(connection: sqlite3.Connection) -> int:
 def forgotten(connection: sqlite3.Connection) -> int:
     """Sessions that were forgotten."""
     return int(connection.execute("SELECT count(*) FROM tombstone WHERE kind = 'session'").fetchone()[0])
+
+
+def masked(connection: sqlite3.Connection) -> tuple[int, dict[str, int]]:
+    """Places with secrets that the index has marks for, and how many by kind; superseded steps are among them.
+
+    A place is what went into a step or what came out of it. It is told by the words of the mark, so a text that only
+    quotes one counts as well.
+    """
+    count = "SELECT count(*) FROM doc WHERE doc MATCH ?"
+    marks = {kind: f'"masked {kind.replace("-", " ")}"' for kind in redact.kinds()}
+    (total,) = connection.execute(count, (" OR ".join(marks.values()),)).fetchone()
+    found = (
+        {kind: connection.execute(count, (mark,)).fetchone()[0] for kind, mark in marks.items()}
+        if total
+        else {}
+    )
+    return total, {kind: n for kind, n in sorted(found.items(), key=lambda entry: (-entry[1], entry[0])) if n}

@@ -13,7 +13,10 @@ from .database import transaction
 
 
 class Forgettable(Struct, frozen=True):
-    """What forgetting a session would remove, and which other sessions hold copies of its conversation."""
+    """What forgetting a session would remove, and which other sessions hold copies of its conversation.
+
+    `exchanges` counts what the memory has learned of it, in every workspace.
+    """
 
     id: str
     title: str | None
@@ -21,6 +24,7 @@ class Forgettable(Struct, frozen=True):
     calls: int
     nano: int | None
     copies: tuple[str, ...]
+    exchanges: int = 0
 
 
 def examine(connection: sqlite3.Connection, session_id: str) -> Forgettable:
@@ -40,7 +44,12 @@ def examine(connection: sqlite3.Connection, session_id: str) -> Forgettable:
     others = connection.execute(
         "SELECT id FROM session WHERE first_id = ? AND n != ? ORDER BY started_at, id", (first_id, n)
     ).fetchall()
-    return Forgettable(session_id, title, steps, calls, nano, tuple(row[0] for row in others))
+    (exchanges,) = connection.execute(
+        "SELECT count(*) FROM exchange JOIN conversation ON conversation.n = exchange.conversation"
+        " WHERE conversation.session = ?",
+        (n,),
+    ).fetchone()
+    return Forgettable(session_id, title, steps, calls, nano, tuple(row[0] for row in others), exchanges)
 
 
 def forget(connection: sqlite3.Connection, session_ids: list[str], now: int) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from msgspec import Struct
 
 EXTENSION_ID = "saoudrizwan.claude-dev"
+MCP_SETTINGS = "cline_mcp_settings.json"
 EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 
 
@@ -32,7 +33,8 @@ def home(env: Mapping[str, str], *, windows: bool = False) -> str:
     return value(env, name) or str(Path.home())
 
 
-def _join(base: str, *parts: str, windows: bool) -> str:
+def join(base: str, *parts: str, windows: bool) -> str:
+    """A path of that flavour, whatever machine this is."""
     flavour: type[PurePath] = PureWindowsPath if windows else PurePosixPath
     return str(flavour(base, *parts))
 
@@ -41,7 +43,7 @@ def cline_dir(env: Mapping[str, str], *, windows: bool = False) -> Resolved:
     """Cline's own folder: `CLINE_DIR`, else `.cline` in the home. No `~` is expanded."""
     if named := value(env, "CLINE_DIR"):
         return Resolved(named, "CLINE_DIR")
-    return Resolved(_join(home(env, windows=windows), ".cline", windows=windows), "default")
+    return Resolved(join(home(env, windows=windows), ".cline", windows=windows), "default")
 
 
 def data_dir(env: Mapping[str, str], *, windows: bool = False) -> Resolved:
@@ -49,7 +51,7 @@ def data_dir(env: Mapping[str, str], *, windows: bool = False) -> Resolved:
     if named := value(env, "CLINE_DATA_DIR"):
         return Resolved(named, "CLINE_DATA_DIR")
     base = cline_dir(env, windows=windows)
-    return Resolved(_join(base.path, "data", windows=windows), base.rule)
+    return Resolved(join(base.path, "data", windows=windows), base.rule)
 
 
 def sessions_dir(env: Mapping[str, str], *, windows: bool = False) -> Resolved:
@@ -57,7 +59,7 @@ def sessions_dir(env: Mapping[str, str], *, windows: bool = False) -> Resolved:
     if named := value(env, "CLINE_SESSION_DATA_DIR"):
         return Resolved(named, "CLINE_SESSION_DATA_DIR")
     base = data_dir(env, windows=windows)
-    return Resolved(_join(base.path, "sessions", windows=windows), base.rule)
+    return Resolved(join(base.path, "sessions", windows=windows), base.rule)
 
 
 def global_settings(env: Mapping[str, str], *, windows: bool = False) -> str:
@@ -65,12 +67,38 @@ def global_settings(env: Mapping[str, str], *, windows: bool = False) -> str:
     if named := value(env, "CLINE_GLOBAL_SETTINGS_PATH"):
         return named
     data = data_dir(env, windows=windows).path
-    return _join(data, "settings", "global-settings.json", windows=windows)
+    return join(data, "settings", "global-settings.json", windows=windows)
 
 
 def global_state(env: Mapping[str, str], *, windows: bool = False) -> str:
     """The extension's state file, with `autoApprovalSettings`."""
-    return _join(data_dir(env, windows=windows).path, "globalState.json", windows=windows)
+    return join(data_dir(env, windows=windows).path, "globalState.json", windows=windows)
+
+
+def mcp_settings(env: Mapping[str, str], *, windows: bool = False) -> Resolved:
+    """The settings of MCP servers: `CLINE_MCP_SETTINGS_PATH`, else a file in the data folder."""
+    if named := value(env, "CLINE_MCP_SETTINGS_PATH"):
+        return Resolved(named, "CLINE_MCP_SETTINGS_PATH")
+    base = data_dir(env, windows=windows)
+    return Resolved(join(base.path, "settings", MCP_SETTINGS, windows=windows), base.rule)
+
+
+def rules_dir(env: Mapping[str, str], *, windows: bool = False) -> Resolved:
+    """The folder of the rules that hold in every project; it follows `CLINE_DIR` alone."""
+    base = cline_dir(env, windows=windows)
+    return Resolved(join(base.path, "rules", windows=windows), base.rule)
+
+
+def old_rules_dir(env: Mapping[str, str], *, windows: bool = False) -> str:
+    """`.clinerules` in the home folder: a folder of workspace rules, which no Cline reads for other projects."""
+    return join(home(env, windows=windows), ".clinerules", windows=windows)
+
+
+def old_mcp_settings(env: Mapping[str, str], platform: str) -> list[str]:
+    """Where extensions before 4.0 kept the settings of MCP servers, in each editor."""
+    windows = platform == "win32"
+    storage = extension_storage(env, platform)
+    return [join(place, "settings", MCP_SETTINGS, windows=windows) for place in storage]
 
 
 def is_chat_workspace(cwd: str, data: str | None = None) -> bool:
@@ -95,13 +123,13 @@ def extension_storage(env: Mapping[str, str], platform: str) -> list[str]:
     windows = platform == "win32"
     base = home(env, windows=windows)
     if windows:
-        roaming = value(env, "APPDATA") or _join(base, "AppData", "Roaming", windows=True)
-        parents = [_join(roaming, editor, windows=True) for editor in EDITORS]
+        roaming = value(env, "APPDATA") or join(base, "AppData", "Roaming", windows=True)
+        parents = [join(roaming, editor, windows=True) for editor in EDITORS]
     elif platform == "darwin":
-        support = _join(base, "Library", "Application Support", windows=False)
-        parents = [_join(support, editor, windows=False) for editor in EDITORS]
+        support = join(base, "Library", "Application Support", windows=False)
+        parents = [join(support, editor, windows=False) for editor in EDITORS]
     else:
-        config = value(env, "XDG_CONFIG_HOME") or _join(base, ".config", windows=False)
-        parents = [_join(config, editor, windows=False) for editor in EDITORS]
-        parents.append(_join(base, ".vscode-server", "data", windows=False))
-    return [_join(parent, "User", "globalStorage", EXTENSION_ID, windows=windows) for parent in parents]
+        config = value(env, "XDG_CONFIG_HOME") or join(base, ".config", windows=False)
+        parents = [join(config, editor, windows=False) for editor in EDITORS]
+        parents.append(join(base, ".vscode-server", "data", windows=False))
+    return [join(parent, "User", "globalStorage", EXTENSION_ID, windows=windows) for parent in parents]

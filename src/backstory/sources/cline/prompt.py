@@ -12,9 +12,17 @@ from ...schema.step import Attachment
 CONTINUATION = "The user approved switching to act mode. Continue with the approved plan now."
 TEAM_PREFIX = "spawn a team of agents for the following task:"
 OUTPUT_LIMIT = "Your previous response was cut off"
+MODES = ("act", "plan", "yolo")
 
-_slash = re.compile(r'\bslash="([^"]*)"')
-_mode = re.compile(r'\bmode="([a-z]+)"')
+# What JavaScript's `trim` takes away and its `\b` counts as a letter: Python's are others, and would show others.
+BLANKS = (
+    "\t\n\v\f\r \u00a0\u1680"
+    + "".join(map(chr, range(0x2000, 0x200B)))
+    + "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+_letter = re.compile(r"\w", re.ASCII)
+_slash = re.compile(r'slash="([^"]+)"', re.IGNORECASE | re.ASCII)
+_mode = re.compile(r'\bmode="([a-z]+)"', re.ASCII)
 _attached = re.compile(
     r"<(file_content|folder_content|url_content|workspace_diagnostics|terminal_output"
     r"|git_working_state|git_commit|explicit_instructions)(?=[\s>])"
@@ -44,36 +52,35 @@ class Typed(Struct, frozen=True):
 
 
 def display(raw: str) -> str:
-    """The text as Cline's own formatter shows it: envelopes unwrapped, mode notices removed."""
-    whole = _command(raw.strip())
-    if whole is not None:
-        return whole
-    text = raw
+    """The text exactly as Cline's `formatDisplayUserInput` shows it: envelopes unwrapped, mode notices removed."""
+    text = raw.strip(BLANKS)
+    slash = _command(text)
     for tag in ("user_input", "user_command"):
-        text = text.strip()
-        unwrapped = _elements(text, tag, keep=True)
-        text = _openings(text, tag) if unwrapped is None else unwrapped
-    without = _elements(text, "mode_notice", keep=False)
-    return (text if without is None else without).strip()
+        unwrapped = _elements(text, tag)
+        text = (_openings(text, tag) if unwrapped is None else unwrapped).strip(BLANKS)
+    text = _without_notices(text).strip(BLANKS)
+    if slash is None:
+        return text
+    if slash.lower() == "team":
+        slash = "team"
+        if text[: len(TEAM_PREFIX)].lower() == TEAM_PREFIX:
+            text = text[len(TEAM_PREFIX) :].strip(BLANKS)
+    return f"/{slash} {text}" if text else f"/{slash}"
 
 
 def _command(text: str) -> str | None:
-    """`/name rest` of a text that is one command envelope as a whole; null for any other."""
+    """The name in a text that begins and ends as a command envelope, in any case; null for any other."""
     opening, close = "<user_command", "</user_command>"
-    if not (text.startswith(opening) and text.endswith(close)):
+    inner = text.find(">", len(opening)) + 1
+    if (
+        text[: len(opening)].lower() != opening
+        or text[-len(close) :].lower() != close
+        or _letter.match(text, len(opening))
+        or not 0 < inner <= len(text) - len(close)
+    ):
         return None
-    end = text.find(">")
-    slash = (
-        _slash.search(text, len(opening), end) if text[len(opening) : len(opening) + 1].isspace() else None
-    )
-    if slash is None or end + 1 > len(text) - len(close):
-        return None
-    content = text[end + 1 : -len(close)].strip()
-    if close in content:
-        return None
-    if slash[1] == "team" and content.startswith(TEAM_PREFIX):
-        content = content[len(TEAM_PREFIX) :].strip()
-    return f"/{slash[1]} {content}".rstrip()
+    found = _slash.search(text, len(opening), inner)
+    return (found[1].strip(BLANKS) or None) if found else None
 
 
 # Regular expressions for whole elements take time with the square of a hostile text's length; these scans do not.
@@ -81,18 +88,23 @@ def _command(text: str) -> str | None:
 
 def _opening(text: str, tag: str, at: int) -> tuple[int, int]:
     """Where the next opening tag stands from `at` on: (its begin, the offset after its `>`); -1 where there is none."""
-    begin = text.find(f"<{tag}", at)
-    while begin >= 0:
+    begin, after = _named(text, tag, at)
+    end = text.find(">", after) if begin >= 0 else -1
+    return (begin, end + 1) if end >= 0 else (-1, -1)
+
+
+def _named(text: str, tag: str, at: int) -> tuple[int, int]:
+    """Where `<` and the name of a tag stand, and the offset after them: the name ends there."""
+    after = at
+    while (begin := text.find(f"<{tag}", after)) >= 0:
         after = begin + len(tag) + 1
-        if text[after : after + 1] == ">" or text[after : after + 1].isspace():
-            end = text.find(">", after)
-            return (begin, end + 1) if end >= 0 else (-1, -1)
-        begin = text.find(f"<{tag}", after)
+        if not _letter.match(text, after):
+            return begin, after
     return -1, -1
 
 
-def _elements(text: str, tag: str, *, keep: bool) -> str | None:
-    """The text with every complete element of a tag replaced by its content, or left out; null where there is none."""
+def _elements(text: str, tag: str) -> str | None:
+    """The text with every complete element of a tag replaced by its content; null where there is none."""
     close = f"</{tag}>"
     parts: list[str] = []
     at = 0
@@ -101,35 +113,47 @@ def _elements(text: str, tag: str, *, keep: bool) -> str | None:
         end = text.find(close, inner) if begin >= 0 else -1
         if end < 0:
             break
-        parts.append(text[at:begin])
-        if keep:
-            parts.append(text[inner:end])
+        parts += text[at:begin], text[inner:end]
         at = end + len(close)
     return "".join([*parts, text[at:]]) if at else None
 
 
 def _openings(text: str, tag: str) -> str:
-    """The text without opening tags that have no end."""
+    """The text without opening tags. As for Cline these are also the tags whose name only begins like this one."""
     parts: list[str] = []
     at = 0
-    while True:
-        begin, end = _opening(text, tag, at)
-        if begin < 0:
-            return "".join([*parts, text[at:]])
+    while (begin := text.find(f"<{tag}", at)) >= 0 and (end := text.find(">", begin)) >= 0:
         parts.append(text[at:begin])
-        at = end
+        at = end + 1
+    return "".join([*parts, text[at:]])
+
+
+def _without_notices(text: str) -> str:
+    """The text without complete mode notices; one with attributes is none."""
+    opening, close = "<mode_notice>", "</mode_notice>"
+    parts: list[str] = []
+    at = 0
+    while (begin := text.find(opening, at)) >= 0 and (end := text.find(close, begin + len(opening))) >= 0:
+        parts.append(text[at:begin])
+        at = end + len(close)
+    return "".join([*parts, text[at:]])
 
 
 def _mode_of(raw: str) -> str | None:
-    """The mode that the first wrapper with one names."""
-    at = 0
+    """The mode that Cline's `parseUserInputMode` finds; where it finds none, the first word in the place of one."""
+    other: str | None = None
+    end = 0
     while True:
-        begin, at = _opening(raw, "user_input", at)
+        begin, after = _named(raw, "user_input", end)
         if begin < 0:
-            return None
-        found = _mode.search(raw, begin, at)
-        if found:
-            return found[1]
+            return other
+        end = raw.find(">", after)
+        end = len(raw) if end < 0 else end
+        words = [found[1] for found in _mode.finditer(raw, after, end)]
+        known = [word for word in words if word in MODES]
+        if known:
+            return known[-1]
+        other = other or next(iter(words), None)
 
 
 def read(raw: str, metadata: dict[str, Any] | None) -> Typed:
@@ -159,7 +183,7 @@ def _runtime(raw: str, text: str, wrapped: bool, meta: dict[str, Any]) -> str | 
         return "team_update"
     if text == CONTINUATION:
         return "continuation"
-    if not wrapped and raw.lstrip().startswith("[SYSTEM] "):
+    if not wrapped and raw.lstrip(BLANKS).startswith("[SYSTEM] "):
         return "reminder"
     if unasked and text.startswith(OUTPUT_LIMIT):
         return "output_limit"
@@ -187,6 +211,6 @@ def cut_attachments(text: str) -> tuple[str, tuple[Attachment, ...]]:
         body = text[inner:end].strip("\n")
         size = len(body.encode("utf-8", "replace"))
         found.append(Attachment(tag.removesuffix("_content"), name[1] if name else None, size, text=body))
-        parts.append(text[at : match.start()].rstrip())
+        parts.append(text[at : match.start()].rstrip(BLANKS))
         at = end + len(tag) + 3
-    return ("".join([*parts, text[at:]]).strip() if found else text), tuple(found)
+    return ("".join([*parts, text[at:]]).strip(BLANKS) if found else text), tuple(found)

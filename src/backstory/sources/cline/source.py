@@ -13,7 +13,7 @@ from ..base import Listing, Root, Sighting
 from . import paths
 from .times import epoch_ms
 
-READER = 2
+READER = 3
 """Raised when the meaning of rows changes: files read by an older reader are then read again as a whole."""
 
 MESSAGES = ".messages.json"

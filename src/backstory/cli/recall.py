@@ -1,0 +1,302 @@
+"""`backstory recall`: what was said about something before, where it is and what it cost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ..memory.mended import Mended
+from ..memory.recall import Passage, Recall
+from ..memory.snippet import Snippet, around
+from ..schema.words import relative, tilde
+from .line import Line, Span, View, beside, cut_line, flow, joined, spans, width
+from .money import price
+from .options import App, day_option, json_option, pass_app, workspace_option
+from .text import cells, wrap
+from .words import clock, counted, duration, local, short_day
+
+if TYPE_CHECKING:
+    from ..archive import Archive
+
+DEFAULT_LIMIT = 5
+INDENT, LABEL = 3, 10
+ANSWER_LINES = 2
+_names_error = re.compile(
+    r"(?i:error|exception|expected|cannot|can't|fatal|denied|refused|not found|undefined)|\bE[A-Z]{4,}"
+)
+_BLANK = re.compile(r"\s")
+LEXICAL = "Lexical search, no model was called."
+
+
+class Group(NamedTuple):
+    """The results of one conversation, or one fact: the best in full, the prompts of the others beside it."""
+
+    first: Passage
+    others: tuple[int, ...]
+
+
+def grouped(results: Sequence[Passage]) -> list[Group]:
+    """Results by their conversation, in the order in which each is met first."""
+    found: dict[str, list[Passage]] = {}
+    for one in results:
+        found.setdefault(one.session_id or one.id, []).append(one)
+    return [
+        Group(own[0], tuple(sorted(one.position for one in own[1:] if one.position is not None)))
+        for own in found.values()
+    ]
+
+
+def draw_recalled(
+    view: View, found: Recall, groups: Sequence[Group], folders: Mapping[str, str | None], scope: str
+) -> Iterator[Line]:
+    """The count, then each conversation with its best passage. `folders` has those of sessions, to shorten paths."""
+    quoted = view.glyphs.one_line(found.query)
+    if not groups:
+        where = counted(found.conversations, "conversation")
+        if found.facts:
+            where += f" and {counted(found.facts, 'fact')}"
+        yield spans(f'Nothing found for "{quoted}" in {where}.')
+        return
+    shown = sum(group.first.session_id is not None for group in groups)
+    count = f"{shown:,} of {counted(found.conversations, 'conversation')}"
+    facts = len(groups) - shown
+    if facts:
+        count += f", {facts:,} of {counted(found.facts, 'fact')}"
+    yield from flow(view, [spans(f"{count}, best first"), spans((view.glyphs.one_line(scope), "label"))])
+    for misspelt, taken in found.repaired.items():
+        words = f'"{misspelt}" stands nowhere; looked for "{taken}" instead.'
+        yield spans((view.glyphs.one_line(words), "label"))
+    for number, group in enumerate(groups, 1):
+        yield ()
+        yield from _result(view, found, number, group, folders)
+
+
+def hint(groups: Sequence[Group]) -> str:
+    """How to open the first result."""
+    first = groups[0].first
+    if first.short_id is None:
+        return LEXICAL
+    turn = f" --turn {first.position}" if first.position is not None else ""
+    return f"backstory show {first.short_id}{turn} opens the first. {LEXICAL}"
+
+
+def _result(
+    view: View, found: Recall, number: int, group: Group, folders: Mapping[str, str | None]
+) -> Iterator[Line]:
+    one = group.first
+    when = _when(view, one.at)
+    place = ", ".join(filter(None, (view.glyphs.one_line(one.project or ""), when)))
+    if one.session_id is None:
+        yield beside(view, spans((f"{number}".ljust(INDENT), "label"), place), spans((one.id, "label")))
+        yield from _quoted(view, "fact", one.answered, found.words, ANSWER_LINES)
+        return
+    where = f"{view.glyphs.one_line(one.short_id or '')}, prompt {one.position}"
+    right = joined([spans((where, "label")), price(one.cost) if one.cost else ()])
+    yield beside(view, spans((f"{number}".ljust(INDENT), "label"), place), right)
+    if one.failure is not None and one.kind == "mended":
+        yield from _failed(view, one, one.failure, found.words, folders)
+    if one.asked:
+        yield from _quoted(view, "asked", one.asked, found.words, 1)
+    if one.answered:
+        yield from _quoted(view, "answered", one.answered, found.words, ANSWER_LINES)
+    if one.failure is not None and one.kind != "mended":
+        yield from _failed(view, one, one.failure, found.words, folders)
+    if group.others:
+        noun = "prompt" if len(group.others) == 1 else "prompts"
+        yield spans(" " * INDENT, (f"also {noun} {', '.join(map(str, group.others))}", "label"))
+
+
+def _when(view: View, at: int | None) -> str:
+    """`today 12:09`, `12 Nov 16:20`; nothing where no time was recorded."""
+    if at is None:
+        return ""
+    today = local(at, view.tz).date() == local(view.now, view.tz).date()
+    return f"{'today' if today else short_day(at, view.now, view.tz)} {clock(at, view.tz)}"
+
+
+def _label(word: str) -> Line:
+    return spans(" " * INDENT, (word.ljust(LABEL), "label"))
+
+
+def _quoted(view: View, word: str, text: str, words: Sequence[str], lines: int) -> Iterator[Line]:
+    """A text around the words that were looked for, in at most so many lines, the words marked."""
+    room = view.width - INDENT - LABEL
+    text = " ".join(text.split())
+    snippet = around(text, words, room * lines)
+    # Wide characters and broken lines take more cells than characters; a shorter part of the text then fits.
+    length = room * lines
+    while len(_wrapped(view, snippet, room)) > lines and length > 2:
+        length -= max(length // 20, 1)
+        snippet = around(text, words, length)
+    for at, line in enumerate(_wrapped(view, snippet, room)[:lines]):
+        yield (*(_label(word) if at == 0 else spans(" " * (INDENT + LABEL))), *line)
+
+
+def _wrapped(view: View, snippet: Snippet, room: int) -> list[Line]:
+    """A snippet in lines of so many cells."""
+    safe, marks = _safe(view, snippet)
+    found: list[Line] = []
+    at = 0
+    for line in wrap(safe, room):
+        # Only blanks are left out at the ends of lines.
+        at = safe.index(line, at)
+        found.append(_marked(line, at, marks))
+        at += len(line)
+    return found
+
+
+def _safe(view: View, snippet: Snippet) -> tuple[str, list[tuple[int, int]]]:
+    """A snippet in one line that cannot act on the terminal, with the places of its words moved along."""
+    parts: list[str] = []
+    marks: list[tuple[int, int]] = []
+    edges = [0, *(edge for span in snippet.spans for edge in span), len(snippet.text)]
+    length = 0
+    for place, (start, end) in enumerate(pairwise(edges)):
+        piece = view.glyphs.safe(_BLANK.sub(" ", snippet.text[start:end]))
+        if place % 2:
+            marks.append((length, length + len(piece)))
+        parts.append(piece)
+        length += len(piece)
+    return "".join(parts), marks
+
+
+def _marked(line: str, offset: int, marks: Sequence[tuple[int, int]]) -> Line:
+    """One line of a text with the parts of it that are marked."""
+    found: list[Span] = []
+    at = 0
+    for start, end in marks:
+        begin, stop = max(start - offset, at), min(end - offset, len(line))
+        if begin < stop:
+            found += [(line[at:begin], ""), (line[begin:stop], "hit")]
+            at = stop
+    return (*found, (line[at:], ""))
+
+
+def _failed(
+    view: View, one: Passage, failure: Mended, words: Sequence[str], folders: Mapping[str, str | None]
+) -> Iterator[Line]:
+    """What failed in the exchange, and what made it pass."""
+    room = view.width - INDENT - LABEL
+    command = view.glyphs.one_line(failure.command)
+    if cells(command) > room // 2:
+        command = cut_line(spans(command), room // 2, view.glyphs)[0][0]
+    start = (*_label("failed"), (f"{command}: ", ""))
+    rest = view.width - width(start)
+    told = around(_telling(failure.error, words), words, rest)
+    yield cut_line((*start, *_marked(*_safe_line(view, told))), view.width, view.glyphs)
+    fixed = view.glyphs.one_line(_fixed(view, failure, folders.get(one.session_id or "")))
+    yield cut_line((*_label("fixed by"), (fixed, "")), view.width, view.glyphs)
+
+
+def _safe_line(view: View, snippet: Snippet) -> tuple[str, int, list[tuple[int, int]]]:
+    safe, marks = _safe(view, snippet)
+    return safe, 0, marks
+
+
+def _telling(error: str, words: Sequence[str]) -> str:
+    """The line of an error that has most of the words and names an error; of equals the last."""
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    low = [word.casefold() for word in words]
+
+    def rank(line: str) -> int:
+        return sum(word in line.casefold() for word in low) + (3 if _names_error.search(line) else 0)
+
+    return max(reversed(lines), key=rank, default="")
+
+
+def _fixed(view: View, failure: Mended, folder: str | None) -> str:
+    """`src/limiter/log-once.ts +1`; where no edit came between, the commands that ran, or the time that passed."""
+    files = []
+    for path, added, removed in failure.changed[:3]:
+        lines = [f"+{added}" if added else "", f"{view.glyphs.minus}{removed}" if removed else ""]
+        shown = relative(path, (folder,), view.home) if folder else tilde(path, view.home)
+        files.append(" ".join(filter(None, (shown, *lines))))
+    if files:
+        more = len(failure.changed) - 3
+        return ", ".join(files) + (f", +{more} more" if more > 0 else "")
+    if failure.ran:
+        return ", ".join(failure.ran)
+    return (
+        f"nothing that is known, {duration(failure.after)} later"
+        if failure.after
+        else "nothing that is known"
+    )
+
+
+@click.command("recall", short_help="Find what was said about something before.")
+@click.argument("words", nargs=-1, required=True, metavar="QUERY")
+@workspace_option
+@click.option("--project", metavar="NAME", help="Only conversations and facts of this project, by its name.")
+@day_option("--since", "Only what was asked since then: today, yesterday, 24nov, 7d, 2026-11-24.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=DEFAULT_LIMIT,
+    show_default=True,
+    metavar="N",
+    help="At most so many passages.",
+)
+@json_option
+@pass_app
+def command(
+    app: App, /, words: tuple[str, ...], workspace: str, project: str | None, json_: bool, **options: Any
+) -> None:
+    """Find what was said about something before.
+
+    Looks in what was learned, by words alone; no model is called. The project at hand counts a little more.
+
+    \b
+    Examples:
+      backstory recall why did redis take the gateway down
+      backstory recall "expected log.warn to be called 1 time" --project api-gateway
+      backstory recall migration --since 30d --json
+    """
+    since, folder = options["since"], str(Path.cwd())
+    with app.archive({"sync": False}) as archive:
+        memory = archive.memory
+        found = memory.recall(
+            " ".join(words),
+            workspace,
+            folder=folder,
+            project=project,
+            since=since and since.at,
+            limit=options["limit"],
+        )
+        if json_:
+            from .memory_documents import recalled_json
+
+            app.json(recalled_json(found))
+            return
+        if not found.conversations and not found.facts:
+            app.term.write([spans(_nothing(workspace))])
+            return
+        scope = _scope(workspace, project, memory.project_at(folder, workspace))
+        groups = grouped(found.results)
+        folders = _folders(archive, groups)
+    app.term.write(draw_recalled(app.term.view, found, groups, folders, scope))
+    if groups:
+        app.term.hint(hint(groups))
+
+
+def _nothing(workspace: str) -> str:
+    option = "" if workspace == "default" else f" --workspace {workspace}"
+    return f"Nothing is learned yet in the workspace {workspace}. backstory learn{option} does it."
+
+
+def _scope(workspace: str, project: str | None, here: str | None) -> str:
+    """`workspace default, project api-gateway first`."""
+    if project is not None:
+        return f"workspace {workspace}, project {project} alone"
+    return f"workspace {workspace}" + (f", project {here} first" if here else "")
+
+
+def _folders(archive: Archive, groups: Sequence[Group]) -> dict[str, str | None]:
+    """The folders of the sessions whose failures are shown with paths."""
+    wanted = [group.first for group in groups if group.first.failure and group.first.failure.changed]
+    ids = [one.session_id for one in wanted if one.session_id is not None]
+    return {session_id: archive.listed(session_id).session.cwd for session_id in ids}

@@ -1,0 +1,1 @@
+"""Clients inside distributions of WSL, registered from the Windows host."""
