@@ -159,7 +159,9 @@ def _taken(
     """What is about to be forgotten, as it stands."""
     numbers = [one.n for one in items if one.kind == "exchange"]
     facts = [one.n for one in items if one.kind == "fact"]
-    keys = {row[0] for n in numbers for row in connection.execute("SELECT key FROM exchange WHERE n = ?", (n,))}
+    keys = {
+        row[0] for n in numbers for row in connection.execute("SELECT key FROM exchange WHERE n = ?", (n,))
+    }
     for source, session_id in sessions:
         found = connection.execute(
             "SELECT key FROM exchange JOIN conversation ON conversation.n = exchange.conversation"

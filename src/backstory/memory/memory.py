@@ -298,13 +298,13 @@ class Memory:
         for _, own in sessions:
             found += [passage for passage, _ in exchanges(self.connection, "session.id = ?", own)]
         unique = {passage.id: passage for passage in found}
-        return Forgettable(tuple(unique.values()), tuple(sessions), self._copies(list(unique)))
+        return Forgettable(tuple(unique.values()), tuple(sessions), self.copies(list(unique)))
 
     def _sessions(self, condition: str, *values: object) -> list[tuple[str, str]]:
         return self.connection.execute(f"SELECT source, id FROM session WHERE {condition}", values).fetchall()
 
-    def _copies(self, ids: Sequence[str]) -> int:
-        """How many other exchanges are copies of these."""
+    def copies(self, ids: Sequence[str]) -> int:
+        """How many other exchanges are copies of these items, by their ids."""
         numbers = [int(text[1:]) for text in ids if text.startswith("e")]
         marks = ",".join("?" * len(numbers))
         (count,) = self.connection.execute(

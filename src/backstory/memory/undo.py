@@ -118,9 +118,7 @@ def _conversation(connection: sqlite3.Connection, row: Row) -> int | None:
     if still is None:
         return None
     # Its number may have been given to another conversation meanwhile.
-    made = _insert(
-        connection, "conversation", {k: v for k, v in row.items() if k not in ("n", "session_id")}
-    )
+    made = _insert(connection, "conversation", {k: v for k, v in row.items() if k not in ("n", "session_id")})
     if made is not None:
         return made
     (n,) = connection.execute(

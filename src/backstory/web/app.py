@@ -21,12 +21,13 @@ from ..store import database
 from . import guard, live
 from .desk import Desk
 from .html import STATIC
-from .pages import changes, cost, facts, search, session, sessions
+from .pages import changes, cost, facts, memory, memory_writes, search, session, sessions, setup
 from .status import Status
 
 Page = Callable[[Desk, Request], Response]
 Write = Callable[[Desk, Request, Mapping[str, str]], Response]
-FORM_BYTES = 200_000
+FORM_BYTES = 1_000_000
+"""An exchange of the memory that is edited: two texts of 20,000 characters, each up to 12 bytes in a form."""
 STATIC_FILES = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
@@ -54,6 +55,9 @@ def create_app(
     def get(address: str, page: Page) -> Route:
         return Route(address, _answering(desk, page), methods=["GET"])
 
+    def post(address: str, write: Write) -> Route:
+        return Route(address, _writing(desk, write), methods=["POST"])
+
     app = Starlette(
         routes=[
             get("/", sessions.show),
@@ -61,8 +65,19 @@ def create_app(
             get("/help", _help),
             get("/keys", _keys),
             get("/usage", _later),
-            get("/memory", _later),
-            get("/setup", _later),
+            get("/memory", memory.show),
+            get("/memory/learning", memory.learning),
+            get("/memory/{item}", memory.item),
+            post("/memory/learn", memory_writes.learn),
+            post("/memory/add", memory_writes.add),
+            post("/memory/edit", memory_writes.edit),
+            post("/memory/forget", memory_writes.forget),
+            post("/memory/undo", memory_writes.undo),
+            post("/memory/workspace", memory_writes.workspace),
+            get("/setup", setup.show),
+            get("/setup/looking", setup.looking),
+            post("/setup/look", setup.look_again),
+            post("/setup/change", setup.change),
             get("/s/{id}", session.show),
             get("/s/{id}/export", session.export),
             get("/s/{id}/changes", changes.show),
@@ -70,7 +85,7 @@ def create_app(
             get("/s/{id}/facts", facts.show),
             Route("/s/{id}/live", _streaming(desk, live.of_session), methods=["GET"]),
             Route("/live", _streaming(desk, live.of_list), methods=["GET"]),
-            Route("/s/{id}/verdict", _writing(desk, session.judge), methods=["POST"]),
+            post("/s/{id}/verdict", session.judge),
             get("/b/{n:int}", session.body),
             get("/c/{n:int}", session.copy),
             get("/static/{name}", _static),

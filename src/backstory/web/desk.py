@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,10 +17,11 @@ from starlette.responses import HTMLResponse
 from ..archive import Archive
 from ..cli.words import clock, size
 from ..schema.words import tilde
-from ..store import outline, page
+from ..store import database, outline, page
 from ..store.outline import Outline
-from . import html
+from . import guard, html
 from .figures import Clock
+from .jobs import Jobs
 from .status import Status
 
 THEMES = ("light", "dark")
@@ -50,6 +52,7 @@ class Desk:
         self.sessions_dirs = sessions_dirs
         self.templates: Environment = html.environment()
         self.home = env.get("HOME") or env.get("USERPROFILE") or str(Path.home())
+        self.jobs = Jobs()
         self.stopping = False
         self._outlines: OrderedDict[tuple[str, int], Outline] = OrderedDict()
 
@@ -58,6 +61,12 @@ class Desk:
         """The archive, for one request in one thread."""
         with Archive(self.path, env=self.env, now=self.now) as opened:
             yield opened
+
+    def broke(self) -> str:
+        """Note the fault at hand in the log; returns what a page says of it."""
+        home = database.home(self.env)
+        guard.write_log(home, traceback.format_exc())
+        return guard.broken(home)
 
     def clock(self) -> Clock:
         """The time of a page."""

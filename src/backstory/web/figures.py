@@ -135,3 +135,9 @@ def token_words(cost: Cost) -> str:
 def took(ms: int | None) -> str:
     """A duration, or nothing where none is known."""
     return "" if ms is None else duration(ms)
+
+
+def sentence(text: str) -> str:
+    """The words of an error as a sentence of its own, with nothing in it that acts."""
+    shown = line(text)
+    return shown[:1].upper() + shown[1:]

@@ -78,11 +78,7 @@ class Guard:
             write_log(self.home, traceback.format_exc())
             if started:
                 raise
-            words = (
-                "Something broke in Backstory. Your sessions are untouched."
-                f" The details are in {self.home / LOG}.\n"
-            )
-            await PlainTextResponse(words, 500, HEADERS)(scope, receive, send)
+            await PlainTextResponse(broken(self.home) + "\n", 500, HEADERS)(scope, receive, send)
 
 
 def refusal(method: str, headers: Headers) -> tuple[int, str] | None:
@@ -100,6 +96,11 @@ def refusal(method: str, headers: Headers) -> tuple[int, str] | None:
     if urlsplit(headers.get("origin", "")).netloc != host or not headers["origin"].startswith("http://"):
         return 403, "Only a page of Backstory's own may change something.\n"
     return None
+
+
+def broken(home: Path) -> str:
+    """What a page says of a fault of ours."""
+    return f"Something broke in Backstory. Your sessions are untouched. The details are in {home / LOG}."
 
 
 def write_log(home: Path, text: str) -> None:

@@ -77,6 +77,7 @@ def serving(
         yield f"http://{HOST}:{listening.getsockname()[1]}"
     finally:
         app.state.desk.stopping = True
+        app.state.desk.jobs.stop()
         server.should_exit = True
         thread.join(STOP_SECONDS + 2)
         listening.close()

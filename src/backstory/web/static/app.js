@@ -429,6 +429,12 @@ setInterval(() => {
   }
 }, 1000);
 
+// Work that goes on in the server
+setInterval(async () => {
+  const one = $("[data-poll]"), answer = one && await fetch(one.dataset.poll).catch(() => 0);
+  if (answer) answer.status === 204 ? location.reload() : one.replaceChildren(part(await answer.text()));
+}, 1000);
+
 arrive();
 watchEdges();
 shadeSoon();
