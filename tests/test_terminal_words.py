@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from backstory.cli import dates, words
+from backstory.schema.words import relative
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = int(datetime(2026, 11, 30, 12, 36, tzinfo=UTC).timestamp() * 1000)
@@ -98,7 +99,7 @@ def test_a_time_that_no_calendar_holds_is_no_fault() -> None:
     ],
 )
 def test_paths_are_seen_from_the_session(path: str, root: str, seen: str) -> None:
-    assert words.relative(path, (root,), "/home/dev") == seen
+    assert relative(path, (root,), "/home/dev") == seen
 
 
 def moment(*parts: int, zone: ZoneInfo | None = None) -> int:

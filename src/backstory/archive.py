@@ -19,9 +19,9 @@ from .schema.record import Placed, Record, assemble
 from .schema.session import Totals, merge_fidelity
 from .sources import REGISTRY, load
 from .sources.base import Root, Source
-from .store import database, forget, read, summary
+from .store import database, forget, marks, read, summary
 from .store.read import Filter
-from .store.results import Day, Finding, Found, Listed, Scope, State
+from .store.results import Day, Finding, Found, Judgement, Listed, Scope, State, Verdict
 
 if TYPE_CHECKING:
     from .capture.sync import Progress, SyncReport
@@ -167,10 +167,11 @@ class Archive:
         model: str | None = None,
         state: State | Sequence[State] | None = None,
         failing: bool = False,
+        verdict: Verdict | None = None,
         limit: int | None = 50,
     ) -> list[Listed]:
         """Sessions, newest first, with the words of `docs/schema.md` about each."""
-        which = Filter(project, since, until, surface, model, failing)
+        which = Filter(project, since, until, surface, model, failing, verdict)
         return read.listed(self.connection, self.now(), which, limit=limit, only=_states(state))
 
     def resolve(self, text: str) -> str:
@@ -227,7 +228,20 @@ class Archive:
 
     def mark_seen(self, session_id: str) -> None:
         """Note that the reader has seen all steps of a session: they are no longer `unseen`."""
-        read.mark_seen(self.connection, session_id)
+        marks.mark_seen(self.connection, session_id, self.now())
+
+    def judge(
+        self, session_id: str, *, verdict: Verdict | None = None, note: str = "", turn: str | None = None
+    ) -> None:
+        """Keep a verdict and a note about a session, or about a turn of it by its id; neither takes it back.
+
+        Raises `UnknownSession`, and `InputError` for what is no verdict or no turn of the session.
+        """
+        marks.judge(self.connection, session_id, self.now(), verdict=verdict, note=note, turn=turn)
+
+    def judgements(self, session_id: str) -> dict[str | None, Judgement]:
+        """The verdicts and notes about a session (key null) and about its turns, by their ids."""
+        return marks.judgements(self.connection, marks.number(self.connection, session_id))
 
     def days(
         self,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..schema.changed import Changed, changed_lines
 from ..schema.step import Command, Edit, Message, Other, Read, Step
 from ..store.results import Fate
-from . import tools
+from ..story import tools
+from ..story.excerpt import excerpt as parts_of
+from ..story.states import feedback
 from .line import Line, View, cut_line, plain, spans, width
-from .rows import Scene, feedback
+from .rows import Scene
 from .sgr import colourless, drawn
 from .text import block, cut, hard_wrap
 from .words import counted, duration
@@ -21,12 +22,6 @@ FAILURE_LINES = 12
 FAILURE_START = 5
 EDIT_LINES = 8
 EDIT_START = 6
-
-_NAMES_ERROR = re.compile(
-    r"^\W*(FAIL(ED|URE)?\b|ERROR\b|E  +\S|(fatal |npm )?error\b[^a-z]|fatal:|panic:|Traceback |\w*(Error|Exception)\b)"
-    r"|\S: (fatal )?error\b"
-)
-_MAY_NAME_ERROR = re.compile(r"\b(errors?|fail(ed|ures?)?|cannot|denied|not found)\b", re.IGNORECASE)
 
 
 def body(scene: Scene, step: Step, *, full: bool = False) -> Iterator[Line]:
@@ -50,12 +45,7 @@ def body(scene: Scene, step: Step, *, full: bool = False) -> Iterator[Line]:
 def excerpt(view: View, text: str) -> Iterator[Line]:
     """Twelve lines at most: five from where the error is named, the rest from the end. Blank lines do not count."""
     lines = [line for line in block(text) if line]
-    count = len(lines)
-    shown = [range(max(count - FAILURE_LINES, 0), count)]
-    start = _start([colourless(line) for line in lines])
-    if start is not None and start < count - FAILURE_LINES:
-        rest = FAILURE_LINES - FAILURE_START
-        shown = [range(start, start + FAILURE_START), range(count - rest, count)]
+    shown = parts_of([colourless(line) for line in lines], FAILURE_LINES, FAILURE_START)
     at = 0
     for part in shown:
         if part.start > at:
@@ -65,14 +55,6 @@ def excerpt(view: View, text: str) -> Iterator[Line]:
             yield spans((f"{view.glyphs.cut}  {words}", "label"))
         yield from (_text(view, lines[place]) for place in part)
         at = part.stop
-
-
-def _start(lines: list[str]) -> int | None:
-    """The first line that names the error; a weaker word counts at the start of the output alone."""
-    for at, line in enumerate(lines):
-        if _NAMES_ERROR.search(line) or (at < FAILURE_START and _MAY_NAME_ERROR.search(line)):
-            return at
-    return None
 
 
 def _output(scene: Scene, step: Step, payload: Command, *, full: bool) -> Iterator[Line]:

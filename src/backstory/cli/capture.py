@@ -21,10 +21,19 @@ if TYPE_CHECKING:
     from ..archive import Archive
     from ..capture.sync import SyncReport
     from ..memory.learn import Learned
+    from ..web.status import Status
 
 
-def watch(app: App, sessions_dirs: tuple[Path, ...]) -> None:
-    """Keep the archive up to date until a signal comes; the first pass is reported, then what arrives."""
+def watch(
+    app: App,
+    sessions_dirs: tuple[Path, ...],
+    *,
+    status: Status | None = None,
+) -> None:
+    """Keep the archive up to date until a signal comes; the first pass is reported, then what arrives.
+
+    `status` tells the pages that the same process serves what is going on.
+    """
     import time
 
     from ..capture.watch import Watcher
@@ -35,7 +44,9 @@ def watch(app: App, sessions_dirs: tuple[Path, ...]) -> None:
         term.note(f"{clock(int(time.time() * 1000), view.tz)}  {text}")
 
     with app.archive({"sync": False}) as archive:
-        report = app.sync(archive, sessions_dirs, noting=False)
+        report = app.sync(archive, sessions_dirs, noting=False, also=status.progress if status else None)
+        if status is not None:
+            status.capture = "watching"
         folders = sessions_dirs or app.sessions_dirs
         if archive.count():
             term.write(draw_report(report))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import to_builtins
 
 from ..schema.document import iso, record_json, session_json
 from ..schema.record import Record
-from ..store.results import Fate, Finding, Found, Hit, Listed
+from ..store.results import Fate, Finding, Found, Hit, Judgement, Listed
 from .money import cost_json, tokens_json
 
 
@@ -28,16 +29,30 @@ def listed_json(listed: Listed) -> dict[str, Any]:
         "unseen": listed.unseen,
         "last_step": last,
         "error": listed.error,
+        "judgement": judgement_json(listed.judgement),
         "cost": cost_json(listed.cost),
         "tokens": tokens_json(listed.cost),
     }
 
 
-def shown_json(record: Record, listed: Listed, fates: dict[str, Fate], turn: int | None) -> dict[str, Any]:
+def judgement_json(judgement: Judgement | None) -> dict[str, Any] | None:
+    """A person's word about a session or a turn; null where nothing was said."""
+    return None if judgement is None else {**to_builtins(judgement), "at": iso(judgement.at)}
+
+
+def shown_json(
+    record: Record,
+    listed: Listed,
+    fates: dict[str, Fate],
+    turn: int | None,
+    judgements: Mapping[str | None, Judgement],
+) -> dict[str, Any]:
     """One session with its steps, the derived words beside its own fields; of one prompt only, when asked."""
     built = record_json(record)
     words = listed_json(listed)
     built["session"].update({name: words[name] for name in words if name not in built["session"]})
+    for one in built["turns"]:
+        one["judgement"] = judgement_json(judgements.get(one["id"]))
     for step in built["steps"]:
         if step["id"] in fates:
             step["fate"] = _fate_json(fates[step["id"]])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from ..schema.session import Session
+from ..schema.words import relative
 from ..store.results import Brief, Listed
+from ..story.tools import kind
 from .line import Line, View, spans
 from .rows import command_line, path_spans
 from .text import cut
-from .tools import kind
-from .words import counted, duration, relative
+from .words import counted, duration
 
 TITLE = "(no prompt)"
 PROJECT_CELLS = 20

@@ -17,7 +17,8 @@ from .options import App, reading_options
 from .term import Term
 
 VERBS = {
-    "up": "Keep the archive up to date while you work.",
+    "up": "Keep the archive up to date, and open the review app.",
+    "serve": "Open the review app over the archive.",
     "sessions": "List sessions, newest first, by day.",
     "show": "Show what happened in a session, step by step.",
     "search": "Search everything said, run, printed and changed.",

@@ -47,8 +47,8 @@ def _cells(view: View, one: Passage) -> list[Line]:
     ]
 
 
-def draw_removal(view: View, what: Forgettable) -> Iterator[Line]:
-    """What goes: how much, its first words, its copies; and what stays."""
+def removed_words(what: Forgettable) -> str:
+    """`2 exchanges, 1 fact`, and what becomes of a session that goes as a whole."""
     facts = sum(one.kind == "fact" for one in what.items)
     prompts = len(what.items) - facts
     parts = [counted(prompts, "exchange")] if prompts or not facts else []
@@ -58,7 +58,20 @@ def draw_removal(view: View, what: Forgettable) -> Iterator[Line]:
         parts.append(
             f"{counted(len(what.sessions), 'session')} as a whole: what is typed there later is not learned"
         )
-    yield from _paragraph(view, "removes", ", ".join(parts))
+    return ", ".join(parts)
+
+
+def copies_words(copies: int) -> str:
+    """What goes besides."""
+    return f"{counted(copies, 'copy', 'copies')} of them in other conversations or workspaces"
+
+
+KEPT = "the sessions in the archive, with all their steps"
+
+
+def draw_removal(view: View, what: Forgettable) -> Iterator[Line]:
+    """What goes: how much, its first words, its copies; and what stays."""
+    yield from _paragraph(view, "removes", removed_words(what))
     for one in what.items[:SHOWN]:
         text, place = (view.glyphs.one_line(word or "") for word in (one.asked or one.answered, one.project))
         line = joined([spans(" " * TEXT, (one.id, "label")), spans((place, "label")), spans(text)], gap=2)
@@ -66,11 +79,9 @@ def draw_removal(view: View, what: Forgettable) -> Iterator[Line]:
     if len(what.items) > SHOWN:
         yield spans(" " * TEXT, (f"{len(what.items) - SHOWN:,} more", "label"))
     if what.copies:
-        copies = counted(what.copies, "copy", "copies")
-        yield from _paragraph(view, "also", f"{copies} of them in other conversations or workspaces")
-    if prompts or what.sessions:
-        words = "the sessions in the archive, with all their steps; backstory forget ID removes one"
-        yield from _paragraph(view, "keeps", words)
+        yield from _paragraph(view, "also", copies_words(what.copies))
+    if what.sessions or any(one.kind != "fact" for one in what.items):
+        yield from _paragraph(view, "keeps", f"{KEPT}; backstory forget ID removes one")
 
 
 def _paragraph(view: View, word: str, words: str) -> Iterator[Line]:

@@ -45,15 +45,30 @@ class App:
                 self.sync(archive, options.get("sessions_dirs", ()))
             yield archive
 
-    def sync(self, archive: Archive, sessions_dirs: tuple[Path, ...], *, noting: bool = True) -> SyncReport:
+    def sync(
+        self,
+        archive: Archive,
+        sessions_dirs: tuple[Path, ...],
+        *,
+        noting: bool = True,
+        also: Callable[[int, int], None] | None = None,
+    ) -> SyncReport:
         """One pass, with a progress line when it takes longer than a second; returns its report.
+
+        `also` is told how far it is, too.
 
         Folders that the verb does not name are those that were named before it, else the agent's own.
         """
         from .progress import Progress
 
         with Progress(self.term, "Reading Cline's sessions") as progress:
-            report = archive.sync(sessions_dirs=sessions_dirs or self.sessions_dirs, progress=progress.update)
+
+            def told(done: int, total: int) -> None:
+                progress.update(done, total)
+                if also is not None:
+                    also(done, total)
+
+            report = archive.sync(sessions_dirs=sessions_dirs or self.sessions_dirs, progress=told)
         left = len(report.failed) + len(report.skipped)
         if left and noting and self.term.interactive:
             self.term.note(f"{left:,} could not be read; backstory doctor names them.")

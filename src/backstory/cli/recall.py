@@ -13,12 +13,12 @@ import click
 from ..memory.mended import Mended
 from ..memory.recall import Passage, Recall
 from ..memory.snippet import Snippet, around
-from ..schema.words import tilde
+from ..schema.words import relative, tilde
 from .line import Line, Span, View, beside, cut_line, flow, joined, spans, width
 from .money import price
 from .options import App, day_option, json_option, pass_app, workspace_option
 from .text import cells, wrap
-from .words import clock, counted, duration, local, relative, short_day
+from .words import clock, counted, duration, local, short_day
 
 if TYPE_CHECKING:
     from ..archive import Archive
@@ -187,7 +187,7 @@ def _failed(
         command = cut_line(spans(command), room // 2, view.glyphs)[0][0]
     start = (*_label("failed"), (f"{command}: ", ""))
     rest = view.width - width(start)
-    told = around(_telling(failure.error, words), words, rest)
+    told = around(telling(failure.error, words), words, rest)
     yield cut_line((*start, *_marked(*_safe_line(view, told))), view.width, view.glyphs)
     fixed = view.glyphs.one_line(_fixed(view, failure, folders.get(one.session_id or "")))
     yield cut_line((*_label("fixed by"), (fixed, "")), view.width, view.glyphs)
@@ -198,7 +198,7 @@ def _safe_line(view: View, snippet: Snippet) -> tuple[str, int, list[tuple[int, 
     return safe, 0, marks
 
 
-def _telling(error: str, words: Sequence[str]) -> str:
+def telling(error: str, words: Sequence[str]) -> str:
     """The line of an error that has most of the words and names an error; of equals the last."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     low = [word.casefold() for word in words]

@@ -2,51 +2,34 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..schema.session import Session
 from ..schema.step import Attachment, Command, Edit, Message, Other, Read, Step
+from ..schema.words import relative
 from ..store.results import Fate
-from . import tools
+from ..story import tools
+from ..story.states import (
+    command_state,
+    failed_tail,
+    failure,
+    kind_of,
+    last_words,
+    note,
+    pending,
+    read_size,
+    role_of_failure,
+    thought,
+    took,
+)
 from .line import Line, Span, View, spans
 from .sgr import colourless
 from .text import cut
-from .words import counted, duration, relative, size
+from .words import counted, duration, size
 
 STATE_CELLS = 30
 """At most so much of what a tool itself says stands at the right edge."""
-
-_SHOWING = re.compile(r"\n*\[Showing lines (\d+)-(\d+) of (\d{1,12})(\+ lines)?\.[^\]]*\]\s*$")
-_FEEDBACK = re.compile(r"<feedback>\s*(.*?)\s*</feedback>", re.DOTALL)
-_LEFT_RUNNING = (
-    "[Command completed with background processes still running; their output is no longer captured]"
-)
-_HOOK = re.compile(r'<hook_context source="(\w+)"')
-
-_NOT_APPLIED = (
-    ("text not found", "text not found"),
-    ("multiple occurrences", "the text stands there more than once"),
-    ("already exists", "the file exists already"),
-    ("too large", "too large"),
-    ("Invalid insert_line", "no such line"),
-    ("File not found", "file not found"),
-    ("ENOENT", "file not found"),
-    ("did not match", "text not found"),
-)
-_NOTES = {
-    "hook_context": "hook context",
-    "resumption": "asked to go on where it left off",
-    "continuation": "told that it may act now",
-    "team_update": "news from teammates",
-    "output_limit": "asked to go on after the output limit",
-    "reminder": "reminder",
-    "compaction_summary": "summary in place of what stands above",
-    "status": "status",
-}
-_COUNTED_NOTES = ("hook_context", "team_update", "compaction_summary")
-_ROLES = {"assistant": "say", "thinking": "think", "user": "say", "system": "note"}
 
 
 class Row(NamedTuple):
@@ -75,16 +58,6 @@ class Scene(NamedTuple):
         """A path as the reader knows it: from the folder of the session."""
         session = self.session
         return relative(path, (session.workspace_root, session.cwd), self.view.home)
-
-
-def kind_of(step: Step) -> str:
-    """The kind word of a step."""
-    payload = step.payload
-    if isinstance(payload, Message):
-        return _ROLES[payload.role]
-    if isinstance(payload, Other):
-        return tools.kind(payload.tool_name)
-    return {"command": "run", "edit": "edit", "read": "read"}[step.type]
 
 
 def row_of(scene: Scene, step: Step) -> Row:
@@ -144,21 +117,6 @@ def command_line(view: View, command: str) -> str:
     return ends.join(part for part in parts if part)
 
 
-def feedback(step: Step) -> str | None:
-    """What the user wrote with a denial."""
-    found = _FEEDBACK.search(step.error.message) if step.error else None
-    return found[1] if found else None
-
-
-def read_lines(content: str | None) -> tuple[int, str | None]:
-    """How many lines the agent saw of a file, and of how many where Cline says so."""
-    if not content:
-        return 0, None
-    shown = _SHOWING.search(content)
-    body = content[: shown.start()] if shown else content
-    return body.count("\n") + 1, f"{int(shown[3]):,}{'+' if shown[4] else ''}" if shown else None
-
-
 def _message(scene: Scene, step: Step, payload: Message) -> Row:
     view, text = scene.view, payload.text
     right: tuple[Line, ...] = ()
@@ -170,45 +128,31 @@ def _message(scene: Scene, step: Step, payload: Message) -> Row:
         return Row("note", spans((_note(view, step, text), "label")))
     if payload.attachments:
         right = (spans((counted(len(payload.attachments), "attachment"), "label")),)
-    return Row(_ROLES[payload.role], (), right=right, prose=text)
+    return Row(kind_of(step), (), right=right, prose=text)
 
 
 def _note(view: View, step: Step, text: str) -> str:
-    words = next((words for flag, words in _NOTES.items() if flag in step.flags), None)
-    if words is None:
-        return view.glyphs.one_line(tools.first_line(text))
-    hook = _HOOK.search(text)
-    if hook and "hook_context" in step.flags:
-        words = f"{words} ({hook[1]})"
-    if any(flag in step.flags for flag in _COUNTED_NOTES):
-        words = f"{words}, {counted(text.count(chr(10)) + 1, 'line')}"
-    return words
+    return note(step, text) or view.glyphs.one_line(tools.first_line(text))
 
 
 def _command(scene: Scene, step: Step, payload: Command) -> Row:
     view = scene.view
     subject = spans(command_line(view, payload.command))
     tail = ""
-    took: tuple[Line, ...]
+    time: tuple[Line, ...]
     if step.outcome != "failed" and payload.stdout:
-        last = tools.last_line(payload.stdout.removesuffix(_LEFT_RUNNING))
-        tail = view.glyphs.safe(colourless(last).strip().expandtabs(2))
+        tail = view.glyphs.safe(colourless(last_words(payload)).strip().expandtabs(2))
+    state = spans(command_state(step, payload, scene.fates, scene.running))
     if step.id == scene.running:
-        took = (spans(duration(view.now - step.at)),) if step.at is not None else ()
-        return Row("run", subject, tail, (spans(("running", "live")), *took))
-    if step.content_status == "reference_only":
-        return Row("run", subject, tail, (spans(("went on in background", "label")),))
-    if step.outcome == "failed":
-        state = _failure(scene, step, f"exit {payload.exit_code}")
-    elif step.outcome == "unknown":
-        return Row("run", subject, tail, (spans(("no result recorded", "label")),))
-    else:
-        state = spans(("exit 0" if payload.exit_code == 0 else "done", "label"))
-    took = _took(scene, step)
+        time = (spans(duration(view.now - step.at)),) if step.at is not None else ()
+        return Row("run", subject, tail, (state, *time))
+    if step.content_status == "reference_only" or step.outcome == "unknown":
+        return Row("run", subject, tail, (state,))
+    time = _took(scene, step)
     if payload.exit_code is not None:
         # Exit codes stand one below the other, whatever the commands took and where that is not known.
-        took = (spans((took[0][0][0] if took else "").rjust(5)),)
-    return Row("run", subject, tail, (state, *(() if step.decision == "rejected" else took)))
+        time = (spans((time[0][0][0] if time else "").rjust(5)),)
+    return Row("run", subject, tail, (state, *(() if step.decision == "rejected" else time)))
 
 
 def _read(scene: Scene, step: Step, payload: Read) -> Row:
@@ -220,14 +164,7 @@ def _read(scene: Scene, step: Step, payload: Read) -> Row:
         return Row("read", tuple(subject), right=(_failure(scene, step, "not read"),))
     if step.outcome == "unknown":
         return Row("read", tuple(subject), right=(_pending(scene, step),))
-    seen, total = read_lines(payload.content)
-    if payload.content is not None and payload.content.startswith("Successfully read image"):
-        words = "image"
-    elif total is not None:
-        words = f"{seen:,} of {total} lines"
-    else:
-        words = counted(seen, "line") if seen else "empty"
-    return Row("read", tuple(subject), right=(spans(words),))
+    return Row("read", tuple(subject), right=(spans(read_size(payload)),))
 
 
 def _edit(scene: Scene, step: Step, payload: Edit) -> Row:
@@ -258,7 +195,7 @@ def _other(scene: Scene, step: Step, payload: Other) -> Row:
     tail, state = glyphs.one_line(said.tail), cut(glyphs.one_line(said.state), STATE_CELLS, glyphs)
     right: list[Line] = []
     if step.outcome == "failed":
-        tail = glyphs.one_line(_failed_tail(step, said)) if step.error else tail
+        tail = glyphs.one_line(failed_tail(step, said)) if step.error else tail
         right.append(_failure(scene, step, state or ("failed" if kind != "tool" else "tool error")))
     elif step.outcome == "unknown":
         right.append(_pending(scene, step))
@@ -273,70 +210,27 @@ def _other(scene: Scene, step: Step, payload: Other) -> Row:
     return Row(kind, spans(glyphs.one_line(said.subject)), tail, tuple(right))
 
 
-def _failed_tail(step: Step, said: tools.Said) -> str:
-    """The first words of a tool's error, where its state says no more than that it failed."""
-    if step.error is None or said.state or step.error.kind not in ("mcp", "tool"):
-        return ""
-    return tools.first_line(said.tail or step.error.message)
-
-
 def _pending(scene: Scene, step: Step) -> Line:
-    if step.id == scene.running:
-        return spans(("running", "live"))
-    return spans(("no result recorded", "label"))
+    return spans(pending(step, scene.running))
 
 
 def _failure(scene: Scene, step: Step, otherwise: str) -> Line:
-    """How a step failed, in the words of its error's kind."""
-    kind = step.error.kind if step.error else "tool"
-    message = step.error.message if step.error else ""
-    if kind == "denied":
-        return spans(("you rejected it", "rejected"))
-    if kind == "blocked":
-        return spans(("blocked by policy" if "policy" in message else "nobody could approve it", "rejected"))
-    words = otherwise
-    if kind in ("timeout", "aborted"):
-        words = {"timeout": "timed out", "aborted": "aborted"}[kind]
-    elif step.type == "edit":
-        reason = next((words for sign, words in _NOT_APPLIED if sign in message), None)
-        words = f"not applied: {reason}" if reason else "not applied"
-    elif kind == "not_found":
-        words = "not run: not found" if step.type == "command" else "not found"
-    elif kind == "invalid_input":
-        words = "not run: invalid input"
-    elif step.type == "command" and kind != "exit_code":
-        words = "not run"
-    return _state(scene, step, words)
+    return spans(failure(step, scene.fates, otherwise))
 
 
 def _state(scene: Scene, step: Step, words: str) -> Line:
     """Words for a failure: filled where nothing mended it."""
-    fate = scene.fates.get(step.id)
-    return spans((words, "failing" if fate is not None and fate.failing else "failed"))
+    return spans((words, role_of_failure(step, scene.fates)))
 
 
 def _took(scene: Scene, step: Step) -> tuple[Line, ...]:
-    if step.id.rpartition("#")[0] in scene.batches:
-        return ()
-    if step.at is None or step.ended_at is None or step.ended_at <= step.at:
-        return ()
-    return (spans(duration(step.ended_at - step.at)),)
+    time = took(step, scene.batches)
+    return () if time is None else (spans(duration(time)),)
 
 
 def _thought(step: Step) -> tuple[Line, ...]:
-    """Whole seconds of thinking; what is under one is not worth a figure."""
-    if step.at is None or step.ended_at is None or step.ended_at - step.at < 500:
+    """Whole seconds of thinking."""
+    time = thought(step)
+    if time is None:
         return ()
-    took = step.ended_at - step.at
-    return (spans(f"{took / 1000:.0f} s" if took < 10_000 else duration(took)),)
-
-
-def batches(steps: Iterable[Step]) -> frozenset[str]:
-    """The ids of calls of several items."""
-    seen: set[str] = set()
-    found: set[str] = set()
-    for step in steps:
-        call = step.id.rpartition("#")[0]
-        if step.type != "message":
-            (found if call in seen else seen).add(call)
-    return frozenset(found)
+    return (spans(f"{time / 1000:.0f} s" if time < 10_000 else duration(time)),)

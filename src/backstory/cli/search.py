@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from ..schema.session import Session
 from ..schema.step import ROOT, Message, Step
 from ..store.results import Found, Hit, SessionHits
+from ..story.states import kind_of
 from .line import Line, Span, View, beside, cut_line, joined, spans, width
 from .listing import project, title
 from .money import price
 from .options import App, day_option, json_option, pass_app, reading_options
-from .rows import Scene, command_line, kind_of, path_spans, row_of
+from .rows import Scene, command_line, path_spans, row_of
 from .text import cells
 from .timeline import KIND
 from .words import counted, duration, moment, number

@@ -10,11 +10,12 @@ import click
 from ..errors import InputError, UnknownSession
 from ..schema.record import Record
 from ..store.results import Fate, Listed
+from ..story.states import batches, has_problem, running_step
 from .head import head
 from .line import Line, View, spans
 from .options import App, json_option, pass_app, reading_options
-from .rows import Scene, batches
-from .timeline import Choice, Drawing, has_problem, timeline
+from .rows import Scene
+from .timeline import Choice, Drawing, timeline
 
 if TYPE_CHECKING:
     from ..archive import Archive
@@ -30,25 +31,15 @@ def draw_session(
 ) -> Iterator[Line]:
     """The head of the session, then its turns."""
     choice = choice or Choice()
-    scene = Scene(view, record.session, fates, running_step(record, listed), batches(record.steps))
+    scene = Scene(
+        view, record.session, fates, running_step(record.steps, listed.state), batches(record.steps)
+    )
     yield from head(view, record, listed, origin)
     if choice.problems and not any(map(has_problem, record.steps)):
         yield ()
         yield spans("Nothing went wrong in this session.")
         return
     yield from timeline(Drawing.of(scene, record, choice))
-
-
-def running_step(record: Record, listed: Listed) -> str | None:
-    """The step at work, in a session that runs: the last call that has no result yet; else an empty word."""
-    if listed.state != "running":
-        return None
-    waiting = (
-        step.id
-        for step in reversed(record.steps)
-        if step.outcome == "unknown" and step.type != "message" and not step.superseded
-    )
-    return next(waiting, "")
 
 
 def hint(record: Record, choice: Choice) -> str:
@@ -98,7 +89,8 @@ def command(
         if json_:
             from .documents import shown_json
 
-            app.json(shown_json(record, archive.listed(full_id), fates(record.steps), choice.turn))
+            said = archive.judgements(full_id)
+            app.json(shown_json(record, archive.listed(full_id), fates(record.steps), choice.turn, said))
             return
         if changes:
             from .changes import write_changes

@@ -9,7 +9,8 @@ from ..schema.call import Call
 from ..schema.record import Record
 from ..schema.session import Actor, Segment, Turn
 from ..schema.step import ROOT, Edit, Message, Other, Read, Step
-from . import tools
+from ..story import tools
+from ..story.states import has_problem
 from .bodies import body
 from .line import Line, Span, View, beside, cut_line, flow, joined, paragraphs, spans, width
 from .money import cost_of, price
@@ -94,11 +95,6 @@ def timeline(drawing: Drawing) -> Iterator[Line]:
         if steps:
             yield ()
             yield from _steps(drawing, steps)
-
-
-def has_problem(step: Step) -> bool:
-    """Failed, rejected, or without the result that it should have."""
-    return step.outcome != "ok" or step.decision == "rejected"
 
 
 def _is_prompt(step: Step) -> bool:

@@ -8,11 +8,11 @@ from typing import Any
 from ..ledger.report import Figures
 from ..ledger.top import Asked, Costly, Prompt, Top, short_ids, top
 from ..schema.document import iso
+from ..story.tools import KINDS
 from .line import Line, View, beside, spans, width
 from .money import money
 from .options import App
 from .rows import command_line
-from .tools import KINDS
 from .usage import Selection, nothing_matches
 from .usage_export import figures_json
 from .usage_words import cached, cost, dollars, estimate

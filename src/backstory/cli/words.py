@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta, tzinfo
-from pathlib import PurePosixPath, PureWindowsPath
-
-from ..schema.words import tilde
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
@@ -125,15 +122,3 @@ def long_day(day: date, today: date) -> str:
 def surface(name: str | None) -> str | None:
     """Where the agent ran, as people call it."""
     return SURFACES.get(name, name) if name else None
-
-
-def relative(path: str, roots: tuple[str | None, ...], home: str) -> str:
-    """A path as seen from the first of the roots that holds it, else with `~` for the home folder."""
-    for root in roots:
-        if not root:
-            continue
-        kind = PureWindowsPath if "\\" in root else PurePosixPath
-        inside = kind(path)
-        if inside.is_absolute() and inside.is_relative_to(root) and inside != kind(root):
-            return str(inside.relative_to(root))
-    return tilde(path, home)

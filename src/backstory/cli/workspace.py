@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..memory.folders import is_absolute
-from ..memory.workspaces import DEFAULT, Owner, Workspace
+from ..memory.workspaces import DEFAULT, Claimed, Owner, Workspace
 from ..redact import mask
 from ..schema.words import tilde
 from .line import Line, View, spans
@@ -161,18 +161,30 @@ def _change(app: App, memory: Memory, what: str, name: str, workspace: str, json
     elif what == "claim":
         claimed = memory.claim(_folder(name), workspace)
         document = {"claimed": mask(claimed.path), "workspace": workspace, "before": claimed.before}
-        words = f"{_path(view, claimed.path)} belongs to {workspace}."
-        if claimed.before is not None and claimed.before != workspace:
-            words += f" It was {claimed.before}'s; what {claimed.before} learned there moves when {workspace} learns."
+        words = claimed_words(_path(view, claimed.path), claimed)
     else:
         folder = _folder(name)
         before = memory.release(folder)
         document = {"released": mask(folder), "workspace": before}
-        words = f"{_path(view, folder)} is no longer claimed by {before}."
+        words = released_words(_path(view, folder), before)
     if json_:
         app.json(document)
     else:
         app.term.write([spans(view.glyphs.one_line(words))])
+
+
+def claimed_words(folder: str, claimed: Claimed) -> str:
+    """Whose a folder is now, and whose it was; `folder` is the path as it is shown."""
+    words = f"{folder} belongs to {claimed.workspace}."
+    if claimed.before is not None and claimed.before != claimed.workspace:
+        before = claimed.before
+        words += f" It was {before}'s; what {before} learned there moves when {claimed.workspace} learns."
+    return words
+
+
+def released_words(folder: str, before: str) -> str:
+    """Who has a folder no longer."""
+    return f"{folder} is no longer claimed by {before}."
 
 
 def _folder(name: str) -> str:

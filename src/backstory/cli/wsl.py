@@ -62,7 +62,7 @@ def _list(app: App, *, json_: bool) -> None:
     for name in names:
         for client in clients().values():
             mine = records.of(known, name, client.name)
-            rows.append(_row(host, client, name, mine, runs=name in running))
+            rows.append(look_into(host, client, name, mine, runs=name in running))
     lost = [one for one in known if not any(one.context.is_named(name) for name in names)]
     if json_:
         app.json({"distributions": rows, "lost": [one.distribution for one in lost]})
@@ -70,7 +70,10 @@ def _list(app: App, *, json_: bool) -> None:
     app.term.write(draw_list(app.term.view, rows, lost))
 
 
-def _row(host: Host, client: Client, name: str, mine: list[Registration], *, runs: bool) -> dict[str, Any]:
+def look_into(
+    host: Host, client: Client, name: str, mine: list[Registration], *, runs: bool
+) -> dict[str, Any]:
+    """A client in one distribution; what neither runs nor is registered is not started to look."""
     found, problem = None, None
     if runs or mine:
         try:

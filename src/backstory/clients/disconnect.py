@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from .elsewhere import elsewhere
 from .entry import NAME, every_owner
 from .receipt import Receipt
 from .registration import Found, Here, absolute, look, read
-from .setup import Change, before_us, refuse
+from .setup import Change, agree, before_us, refuse
 from .table import Client
 
 STAYS = {"other": "belongs to another Backstory, which still runs", "foreign": "is another program's"}
@@ -59,22 +60,26 @@ def plan(client: Client, here: Here) -> Removal:
     return Removal(client, found, tuple(changes), tuple(kept))
 
 
-def disconnect(client: Client, here: Here, clock: lock.Clock | None = None) -> Removal:
+def disconnect(
+    client: Client, here: Here, clock: lock.Clock | None = None, *, shown: str | None = None
+) -> Removal:
     """Take back what is ours, the settings under the agent's own lock; returns what was changed.
 
-    Raises `ClientError` where the settings cannot be read, `OSError` where a file cannot be written.
+    `shown` is the `digest_of` the changes that a person has agreed to: no others are made. Raises `ClientError`
+    where the settings cannot be read, `OSError` where a file cannot be written.
     """
-    now = plan(client, here)
-    rules = rule_paths(client, now.found, here)
-    locked = {change.path for change in now.changes if change.path not in rules}
-    for path in sorted(locked):
-        with lock.held(path, clock):
-            current = plan(client, here)  # others may have written until the lock was ours
-            for change in (one for one in current.changes if one.path == path):
+    first = plan(client, here)
+    agree(first.changes, shown)
+    rules = rule_paths(client, first.found, here)
+    locked = {change.path for change in first.changes if change.path not in rules}
+    with contextlib.ExitStack() as locks:
+        for path in sorted(locked):
+            locks.enter_context(lock.held(path, clock))
+        now = plan(client, here) if locked else first  # others may have written until the locks were ours
+        agree(now.changes, shown)
+        for change in now.changes:
+            if change.path in locked or change.path in rules:
                 _apply(change)
-    for change in now.changes:
-        if change.path not in locked:
-            _apply(change)
     if now.found.owner not in STAYS:
         earlier = receipt.load(here.home, client.name, str(now.found.path))
         if earlier is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,12 +78,29 @@ def refuse(client: Client, found: Found, here: Here) -> None:
         raise ClientError(f"{text} Nothing was changed. {todo}")
 
 
-def setup(client: Client, here: Here, clock: lock.Clock | None = None) -> Plan:
+def digest_of(changes: Iterable[Change]) -> str:
+    """One word for exactly these changes: it differs when any file, before or after, is another."""
+    found = hashlib.sha256()
+    for change in changes:
+        for part in (str(change.path).encode("utf-8", "surrogateescape"), change.before, change.after):
+            found.update(b"-" if part is None else b"%d:%b" % (len(part), part))
+    return found.hexdigest()
+
+
+def agree(changes: Iterable[Change], shown: str | None) -> None:
+    """Raise `ClientError` where these are not the changes that a person was shown; null was shown nothing."""
+    if shown is not None and digest_of(changes) != shown:
+        raise ClientError("a file was changed since this was shown. Nothing was written; look at it again.")
+
+
+def setup(client: Client, here: Here, clock: lock.Clock | None = None, *, shown: str | None = None) -> Plan:
     """Write what has to be written, under the agent's own lock; returns what was changed.
 
-    Raises `ClientError` where it may not, `OSError` where a file cannot be written; nothing is changed then.
+    `shown` is the `digest_of` the changes that a person has agreed to: no others are made. Raises `ClientError`
+    where it may not, `OSError` where a file cannot be written; nothing is changed then.
     """
     first = plan(client, here)
+    agree(first.changes, shown)
     if not first.changes:
         return first
     made: list[Path] = []
@@ -93,6 +112,7 @@ def setup(client: Client, here: Here, clock: lock.Clock | None = None) -> Plan:
             return first
         with lock.held(first.found.path, clock):
             now = plan(client, here)  # others may have written until the lock was ours
+            agree(now.changes, shown)
             _write(now, here, made)
             return now
     except BaseException:

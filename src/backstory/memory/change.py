@@ -13,8 +13,9 @@ from ..errors import InputError
 from ..redact import mask
 from ..store.database import transaction
 from ..store.rows import number
-from . import index, keep, vocabulary
+from . import index, keep, undo, vocabulary
 from .learn import CONVERSATION
+from .undo import Taken
 
 Author = Literal["person", "agent"]
 FACT = "fact"
@@ -129,14 +130,16 @@ def edit_exchange(
 
 def forget(
     connection: sqlite3.Connection, items: Sequence[Item], sessions: Sequence[tuple[str, str]], now: int
-) -> None:
+) -> Taken:
     """Forget items and whole sessions (`source`, `session id`), copies of their exchanges included.
 
     They do not come back when the sessions are learned again. The space is overwritten (`secure_delete`).
+    Returns what was taken out, for `undo.put_back`.
     """
     connection.execute("PRAGMA secure_delete = ON")
     try:
         with transaction(connection):
+            taken = _taken(connection, items, sessions)
             for one in items:
                 if one.kind == "fact":
                     _forget_fact(connection, one.n, now)
@@ -150,6 +153,32 @@ def forget(
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         connection.execute("PRAGMA secure_delete = OFF")
+    return taken
+
+
+def _taken(
+    connection: sqlite3.Connection, items: Sequence[Item], sessions: Sequence[tuple[str, str]]
+) -> Taken:
+    """What is about to be forgotten, as it stands."""
+    numbers = [one.n for one in items if one.kind == "exchange"]
+    facts = [one.n for one in items if one.kind == "fact"]
+    keys = {
+        row[0] for n in numbers for row in connection.execute("SELECT key FROM exchange WHERE n = ?", (n,))
+    }
+    for source, session_id in sessions:
+        found = connection.execute(
+            "SELECT key FROM exchange JOIN conversation ON conversation.n = exchange.conversation"
+            " JOIN session ON session.n = conversation.session WHERE session.source = ? AND session.id = ?",
+            (source, session_id),
+        )
+        keys.update(row[0] for row in found)
+    texts = [row[0] for n in facts for row in connection.execute("SELECT text FROM fact WHERE n = ?", (n,))]
+    tombstones = [
+        *((keep.FORGOTTEN, str(key)) for key in sorted(keys)),
+        *((FACT, _fact_key(text)) for text in texts),
+        *((CONVERSATION, f"{source}/{session_id}") for source, session_id in sessions),
+    ]
+    return undo.take(connection, keys, facts, sessions, tombstones)
 
 
 def _bury(connection: sqlite3.Connection, kind: str, key: str, now: int) -> None:

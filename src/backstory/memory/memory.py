@@ -8,13 +8,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from msgspec import Struct
 
 from ..errors import InputError
-from . import change, export, opening, workspaces
+from . import browse, change, export, opening, undo, workspaces
 from .change import Author, Item
 from .folders import Place, with_parents
 from .learn import Learned, Progress, behind, by_owner, learn
 from .opening import Opened
 from .rank import Scope
 from .recall import Passage, Recall, counts, exchanges, fact, recall
+from .undo import Taken
 from .workspaces import DEFAULT, Claimed, Owner, Owners, Workspace
 
 
@@ -150,6 +151,23 @@ class Memory:
         ordered = f"{condition} ORDER BY exchange.at DESC, exchange.n DESC LIMIT ?"
         return [passage for passage, _ in exchanges(self.connection, ordered, *wheres, limit)]
 
+    def projects(self, workspace: str = DEFAULT) -> list[browse.Project]:
+        """The projects of what was learned, the one that was worked in last first."""
+        return browse.projects(self.connection, workspaces.number(self.connection, workspace))
+
+    def conversations(
+        self, workspace: str = DEFAULT, *, project: str | None, limit: int = 50, offset: int = 0
+    ) -> list[browse.Conversation]:
+        """What was learned of one project, null being what has none, newest conversation first."""
+        number = workspaces.number(self.connection, workspace)
+        return browse.conversations(self.connection, number, project, limit=limit, offset=offset)
+
+    def conversation(self, session_id: str, workspace: str = DEFAULT) -> list[Passage]:
+        """The exchanges of a session, in order; empty where a workspace has none of it."""
+        number = workspaces.number(self.connection, workspace)
+        condition = "conversation.workspace = ? AND session.id = ? ORDER BY exchange.position"
+        return [passage for passage, _ in exchanges(self.connection, condition, number, session_id)]
+
     def counts(self, workspace: str = DEFAULT) -> tuple[int, int]:
         """How many conversations and facts a workspace holds."""
         return counts(self.connection, workspaces.number(self.connection, workspace))
@@ -243,10 +261,14 @@ class Memory:
             change.edit_exchange(self.connection, found.n, asked, answered, self.now())
         return self._passage(found)
 
-    def forget(self, what: Forgettable) -> None:
-        """Forget what was shown, for good, with its copies."""
+    def forget(self, what: Forgettable) -> Taken:
+        """Forget what was shown, for good, with its copies; returns what `put_back` needs to undo it."""
         items = [change.item(self.connection, passage.id) for passage in what.items]
-        change.forget(self.connection, items, what.sessions, self.now())
+        return change.forget(self.connection, items, what.sessions, self.now())
+
+    def put_back(self, taken: Taken) -> None:
+        """Undo a forgetting: what it took out is there again, with its numbers."""
+        undo.put_back(self.connection, taken)
 
     def forgettable(
         self,
@@ -276,13 +298,13 @@ class Memory:
         for _, own in sessions:
             found += [passage for passage, _ in exchanges(self.connection, "session.id = ?", own)]
         unique = {passage.id: passage for passage in found}
-        return Forgettable(tuple(unique.values()), tuple(sessions), self._copies(list(unique)))
+        return Forgettable(tuple(unique.values()), tuple(sessions), self.copies(list(unique)))
 
     def _sessions(self, condition: str, *values: object) -> list[tuple[str, str]]:
         return self.connection.execute(f"SELECT source, id FROM session WHERE {condition}", values).fetchall()
 
-    def _copies(self, ids: Sequence[str]) -> int:
-        """How many other exchanges are copies of these."""
+    def copies(self, ids: Sequence[str]) -> int:
+        """How many other exchanges are copies of these items, by their ids."""
         numbers = [int(text[1:]) for text in ids if text.startswith("e")]
         marks = ",".join("?" * len(numbers))
         (count,) = self.connection.execute(

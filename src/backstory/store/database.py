@@ -112,10 +112,16 @@ def _memory(connection: sqlite3.Connection) -> None:
     _script(connection, "memory.sql")
 
 
+def _web(connection: sqlite3.Connection) -> None:
+    """The tables of `web.sql`."""
+    _script(connection, "web.sql")
+
+
 MIGRATIONS: tuple[tuple[int, Callable[[sqlite3.Connection], None]], ...] = (
     (1, _first),
     (2, _ledger),
     (3, _memory),
+    (4, _web),
 )
 """Steps from one shape to the next, in order; only forward, and never changed once released."""
 

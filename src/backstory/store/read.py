@@ -15,17 +15,19 @@ from ..schema.call import CallRow, Settled
 from ..schema.record import Placed, Record, assemble, step_of
 from ..schema.session import CopiedFrom, Fidelity, Session, Totals, TurnRow, merge_fidelity
 from ..schema.step import ROOT, Step
-from . import rows, summary
+from . import costs, rows, summary
 from .blocks import BlockReader
 from .derived import fates_of, short_id, state
-from .results import Brief, Cost, Day, Fate, Listed, State
+from .results import Brief, Cost, Day, Fate, Judgement, Listed, State, Verdict
 from .rows import SELECTED, Columns
 
 _fidelity = msgspec.json.Decoder(Fidelity)
 
 _LIST = (
-    "SELECT session.*, step.id AS step_id, step.type, step.kind, step.subject, step.outcome, step.at AS step_at"
+    "SELECT session.*, step.id AS step_id, step.type, step.kind, step.subject, step.outcome, step.at AS step_at,"
+    " verdict.session AS judged, verdict.verdict, verdict.note, verdict.at AS judged_at"
     " FROM session LEFT JOIN step ON step.n = session.last_step"
+    " LEFT JOIN verdict ON verdict.session = session.n AND verdict.turn = ''"
 )
 
 
@@ -38,6 +40,7 @@ class Filter(Struct, frozen=True):
     surface: str | None = None
     model: str | None = None
     failing: bool = False
+    verdict: Verdict | None = None
 
     def where(self) -> tuple[str, list[object]]:
         """The condition in SQL, and its values."""
@@ -52,6 +55,7 @@ class Filter(Struct, frozen=True):
             ("session.last_at < ?", self.until),
             ("session.surface = ?", self.surface),
             ("instr(lower(session.model), lower(?)) > 0", self.model),
+            ("session.n IN (SELECT session FROM verdict WHERE turn = '' AND verdict = ?)", self.verdict),
         ):
             if value is not None:
                 parts.append(condition)
@@ -77,7 +81,7 @@ def listed(
 ) -> list[Listed]:
     """Sessions, newest first."""
     where, values = which.where()
-    shorts = _short_ids(connection)
+    shorts = short_ids(connection)
     found: list[Listed] = []
     sql = f"{_LIST} WHERE {where} ORDER BY session.last_at DESC, session.id DESC"
     for row in _query(connection, sql, values):
@@ -89,12 +93,18 @@ def listed(
     return found
 
 
-def one_listed(connection: sqlite3.Connection, session_id: str, now: int) -> Listed:
-    """One session as a list shows it. Raises `UnknownSession`."""
+def row_of(connection: sqlite3.Connection, session_id: str) -> sqlite3.Row:
+    """One session's row with its last step and its verdict. Raises `UnknownSession`."""
     row = next(_query(connection, f"{_LIST} WHERE session.id = ?", [session_id]), None)
     if row is None:
         raise UnknownSession(f'There is no session "{session_id}" in the archive.')
-    return _listed(connection, row, now, _short_ids(connection))
+    return row
+
+
+def one_listed(connection: sqlite3.Connection, session_id: str, now: int) -> Listed:
+    """One session as a list shows it. Raises `UnknownSession`."""
+    row = row_of(connection, session_id)
+    return _listed(connection, row, now, short_ids(connection))
 
 
 def listed_by_number(connection: sqlite3.Connection, n: int, now: int) -> Listed:
@@ -143,34 +153,14 @@ def _listed(connection: sqlite3.Connection, row: sqlite3.Row, now: int, shorts: 
         unseen=row["row_count"] - row["seen_count"],
         last_step=last,
         error=row["error"],
-        cost=_cost(connection, row["n"]),
+        cost=costs.of_session(connection, row["n"]),
+        judgement=Judgement(row["verdict"], row["note"], row["judged_at"]) if row["judged"] else None,
     )
-
-
-def _cost(
-    connection: sqlite3.Connection, session: int, condition: str = "1", values: Sequence[object] = ()
-) -> Cost:
-    """What the counted calls of a session, or some of them, came to, by kind."""
-    amounts = {"reported": 0, "estimated": 0, "covered": 0}
-    calls = dict.fromkeys((*amounts, "unpriced"), 0)
-    fresh = cached = written = output = 0
-    for kind, count, amount, *tokens in connection.execute(
-        "SELECT kind, count(*), coalesce(sum(amount), 0), sum(fresh), sum(cache_read), sum(cache_write), sum(output)"
-        f" FROM call JOIN file ON file.n = call.file WHERE file.session = ? AND counted AND {condition} GROUP BY kind",
-        (session, *values),
-    ):
-        fresh, cached, written, output = (
-            a + b for a, b in zip((fresh, cached, written, output), tokens, strict=True)
-        )
-        calls[kind or "unpriced"] += count
-        if kind in amounts:
-            amounts[kind] += amount
-    return Cost(**amounts, calls=calls, fresh=fresh, cache_read=cached, cache_write=written, output=output)
 
 
 def session_cost(connection: sqlite3.Connection, session: int) -> Cost:
     """What a session came to, by its number in the archive."""
-    return _cost(connection, session)
+    return costs.of_session(connection, session)
 
 
 def turn_cost(connection: sqlite3.Connection, session: int, turn_id: str) -> Cost:
@@ -181,7 +171,7 @@ def turn_cost(connection: sqlite3.Connection, session: int, turn_id: str) -> Cos
         if turn == turn_id and actor != turn_id
     ]
     own = f"(file.actor = '{ROOT}' AND call.turn = ? OR file.actor IN ({','.join('?' * len(actors))}))"
-    return _cost(connection, session, own, (turn_id, *actors))
+    return costs.of_session(connection, session, own, (turn_id, *actors))
 
 
 def _session(connection: sqlite3.Connection, row: sqlite3.Row) -> Session:
@@ -210,9 +200,12 @@ def _session(connection: sqlite3.Connection, row: sqlite3.Row) -> Session:
 
 def record(connection: sqlite3.Connection, session_id: str, *, superseded: bool = False) -> Record:
     """One session, put together. Superseded steps are left out unless asked for. Raises `UnknownSession`."""
-    row = next(_query(connection, f"{_LIST} WHERE session.id = ?", [session_id]), None)
-    if row is None:
-        raise UnknownSession(f'There is no session "{session_id}" in the archive.')
+    row = row_of(connection, session_id)
+    return put_together(connection, row, _placed(connection, row["n"], superseded))
+
+
+def put_together(connection: sqlite3.Connection, row: sqlite3.Row, placed: Sequence[Placed]) -> Record:
+    """A record of a session's row and of its steps."""
     n = row["n"]
     turns = [
         TurnRow(*values)
@@ -226,7 +219,7 @@ def record(connection: sqlite3.Connection, session_id: str, *, superseded: bool 
     return assemble(
         _session(connection, row),
         summary.actors(connection, n),
-        _placed(connection, n, superseded),
+        placed,
         turns,
         _calls(connection, n),
         seen_ends=ends,
@@ -352,7 +345,7 @@ def _shown(session_id: str, ids: list[str]) -> str:
     return short if sum(short_id(other) == short for other in ids) < 2 else session_id
 
 
-def _short_ids(connection: sqlite3.Connection) -> dict[str, int]:
+def short_ids(connection: sqlite3.Connection) -> dict[str, int]:
     """How many sessions have each short id."""
     counts: dict[str, int] = {}
     for (session_id,) in connection.execute("SELECT id FROM session"):
@@ -371,12 +364,13 @@ def days(
     """Sessions, their files and their cost, by the day of their last step in a zone (null: this machine's)."""
     where, values = which.where()
     found: dict[date, Day] = {}
+    spent = costs.by_session(connection, where, values)
     for row in _query(connection, f"SELECT * FROM session WHERE {where}", values):
         if row["last_at"] is None or (only is not None and _state(row, now) not in only):
             continue
         day = datetime.fromtimestamp(row["last_at"] / 1000, UTC).astimezone(zone).date()
-        before, cost = found.get(day, Day(0, 0)), _cost(connection, row["n"])
-        covered = any(cost.calls.values()) and cost.calls["covered"] == sum(cost.calls.values())
+        before, cost = found.get(day, Day(0, 0)), spent.get(row["n"], Cost())
+        covered = cost.calls.get("covered", 0) > 0 and cost.calls["covered"] == sum(cost.calls.values())
         found[day] = Day(
             sessions=before.sessions + 1,
             files=before.files + row["files"],
@@ -384,8 +378,3 @@ def days(
             covered=before.covered + covered,
         )
     return found
-
-
-def mark_seen(connection: sqlite3.Connection, session_id: str) -> None:
-    """Remember that the reader was shown all steps of a session."""
-    connection.execute("UPDATE session SET seen_count = row_count WHERE id = ?", (session_id,))

@@ -16,6 +16,9 @@ State = Literal["running", "idle", "no_end", "interrupted", "error", "ended"]
 """`running` at work now; `idle` open, waiting for a prompt; `no_end` went quiet without a recorded end;
 `interrupted` cancelled or killed, according to the agent; `error` ended by a provider error; `ended` otherwise."""
 
+Verdict = Literal["good", "needs_work", "bad"]
+"""What a person thinks of a session or a turn."""
+
 Scope = Literal["everything", "prompts", "answers", "commands", "outputs", "files"]
 
 
@@ -63,6 +66,14 @@ class Cost(Struct, frozen=True):
         )
 
 
+class Judgement(Struct, frozen=True):
+    """A person's word about a session or a turn: a verdict, a note, or both. `at` is when it was last changed."""
+
+    verdict: Verdict | None
+    note: str
+    at: int
+
+
 class Listed(Struct, frozen=True):
     """A session in a list. `length` is active time in ms, idle gaps left out; `unseen` steps are new to the reader.
 
@@ -78,6 +89,7 @@ class Listed(Struct, frozen=True):
     last_step: Brief | None
     error: str | None = None
     cost: Cost = Cost()
+    judgement: Judgement | None = None
 
 
 class Fate(Struct, frozen=True):

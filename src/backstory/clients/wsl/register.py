@@ -11,7 +11,7 @@ from ...errors import ClientError, InputError
 from .. import rule, selftest, settings
 from ..entry import NAME, TIMEOUT, commands
 from ..selftest import Answer
-from ..setup import Change
+from ..setup import Change, agree
 from ..table import Client, clients
 from . import launcher, records, scripts
 from .exe import Wsl
@@ -221,9 +221,13 @@ def _sum(data: bytes | None) -> str:
     return "absent" if data is None else hashlib.sha256(data).hexdigest()
 
 
-def setup(host: Host, client: Client, distribution: str) -> Steps:
-    """Register a client in a distribution; returns what was changed. Raises `ClientError`."""
+def setup(host: Host, client: Client, distribution: str, *, shown: str | None = None) -> Steps:
+    """Register a client in a distribution; returns what was changed. Raises `ClientError`.
+
+    `shown` is the `digest_of` the changes that a person has agreed to: no others are made.
+    """
     steps = plan_setup(host, client, distribution)
+    agree(steps.changes, shown)
     carry_out(host, steps)
     records.add(host.home, steps.registration)
     return steps
@@ -235,9 +239,10 @@ def answer(host: Host, steps: Steps) -> Answer:
     return selftest.ask(words, host.wsl.env, limit=host.wsl.limit)
 
 
-def remove(host: Host, client: Client, registration: Registration) -> Steps:
-    """Take a registration back; returns what was changed. Raises `ClientError`."""
+def remove(host: Host, client: Client, registration: Registration, *, shown: str | None = None) -> Steps:
+    """Take a registration back; returns what was changed. `shown` as for `setup`. Raises `ClientError`."""
     steps = plan_removal(host, client, registration)
+    agree(steps.changes, shown)
     carry_out(host, steps)
     records.drop(host.home, registration)
     return steps

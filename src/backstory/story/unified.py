@@ -25,7 +25,7 @@ class Diff(NamedTuple):
     bare: bool = False
 
 
-class _Piece(NamedTuple):
+class Piece(NamedTuple):
     """A line on its way into a hunk: its sign, whether a line end follows, its numbers on both sides."""
 
     sign: str
@@ -57,6 +57,12 @@ def diff(paper: Paper) -> Diff | None:
     return Diff((*_header(paper, moved=moved, changed=bool(lines)), *lines), tuple(notes), bare)
 
 
+def changed_parts(paper: Paper) -> list[list[Piece]]:
+    """The changed parts of a file with known lines around them, for a drawing of its two sides."""
+    pieces = list(_walk(_tokens(paper.before, paper.open), _tokens(paper.now, paper.open)))
+    return [pieces[low:high] for low, high in _ranges(pieces)]
+
+
 def _tokens(side: list[Cell] | None, goes_on: bool) -> list[tuple[Cell, bool]]:
     """Lines with whether a line end follows; the empty last cell is the end of the line before it."""
     if not side:
@@ -68,23 +74,23 @@ def _tokens(side: list[Cell] | None, goes_on: bool) -> list[tuple[Cell, bool]]:
     return [(cell, True) for cell in side[:-1]] + [(side[-1], side[-1].text is None)]
 
 
-def _walk(old: list[tuple[Cell, bool]], new: list[tuple[Cell, bool]]) -> Iterator[_Piece]:
+def _walk(old: list[tuple[Cell, bool]], new: list[tuple[Cell, bool]]) -> Iterator[Piece]:
     """Both sides in step: cells that are on both are common, the others were taken away or added."""
     kept = {(id(cell), ended) for cell, ended in old} & {(id(cell), ended) for cell, ended in new}
     at, to = 0, 0
     while at < len(old) or to < len(new):
         if at < len(old) and (id(old[at][0]), old[at][1]) not in kept:
-            yield _Piece("-", *old[at], at + 1, to + 1)
+            yield Piece("-", *old[at], at + 1, to + 1)
             at += 1
         elif to < len(new) and (id(new[to][0]), new[to][1]) not in kept:
-            yield _Piece("+", *new[to], at + 1, to + 1)
+            yield Piece("+", *new[to], at + 1, to + 1)
             to += 1
         else:
-            yield _Piece(" ", *old[at], at + 1, to + 1)
+            yield Piece(" ", *old[at], at + 1, to + 1)
             at, to = at + 1, to + 1
 
 
-def _hunks(pieces: list[_Piece], *, open_end: bool) -> tuple[list[str], bool]:
+def _hunks(pieces: list[Piece], *, open_end: bool) -> tuple[list[str], bool]:
     """The hunks, and whether one of them has no line after its change although the file goes on."""
     found: list[str] = []
     bare = False
@@ -103,7 +109,7 @@ def _hunks(pieces: list[_Piece], *, open_end: bool) -> tuple[list[str], bool]:
     return found, bare
 
 
-def _ranges(pieces: list[_Piece]) -> Iterator[tuple[int, int]]:
+def _ranges(pieces: list[Piece]) -> Iterator[tuple[int, int]]:
     """Changed pieces with up to three known lines around them; what overlaps is one range."""
     low: int | None = None
     high = 0
@@ -127,12 +133,12 @@ def _ranges(pieces: list[_Piece]) -> Iterator[tuple[int, int]]:
         yield low, high
 
 
-def _touch(pieces: list[_Piece], high: int, at: int) -> bool:
+def _touch(pieces: list[Piece], high: int, at: int) -> bool:
     """Whether only known lines lie between the end of a range and the next change."""
     return all(_is_context(piece) for piece in pieces[high:at])
 
 
-def _is_context(piece: _Piece) -> bool:
+def _is_context(piece: Piece) -> bool:
     return piece.sign == " " and piece.cell.text is not None
 
 

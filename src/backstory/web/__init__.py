@@ -1,0 +1,1 @@
+"""The review app: pages over the archive, served on this machine alone."""

@@ -1,0 +1,163 @@
+"""The app: its addresses, and the guard before them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import tzinfo
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from ..errors import InputError, UnknownSession
+from ..store import database
+from . import guard, live
+from .desk import Desk
+from .html import STATIC
+from .pages import changes, cost, facts, memory, memory_writes, search, session, sessions, setup
+from .status import Status
+
+Page = Callable[[Desk, Request], Response]
+Write = Callable[[Desk, Request, Mapping[str, str]], Response]
+FORM_BYTES = 1_000_000
+"""An exchange of the memory that is edited: two texts of 20,000 characters, each up to 12 bytes in a form."""
+STATIC_FILES = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
+
+
+def create_app(
+    path: Path | None = None,
+    *,
+    env: Mapping[str, str] | None = None,
+    now: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    status: Status | None = None,
+    tz: tzinfo | None = None,
+    sessions_dirs: tuple[Path, ...] = (),
+) -> Starlette:
+    """The app over an archive. `status` is written by whoever captures in the same process."""
+    env = os.environ if env is None else env
+    desk = Desk(
+        path,
+        env,
+        now=now,
+        status=status or Status(),
+        token=guard.new_token(),
+        tz=tz,
+        sessions_dirs=sessions_dirs,
+    )
+
+    def get(address: str, page: Page) -> Route:
+        return Route(address, _answering(desk, page), methods=["GET"])
+
+    def post(address: str, write: Write) -> Route:
+        return Route(address, _writing(desk, write), methods=["POST"])
+
+    app = Starlette(
+        routes=[
+            get("/", sessions.show),
+            get("/search", search.show),
+            get("/help", _help),
+            get("/keys", _keys),
+            get("/usage", _later),
+            get("/memory", memory.show),
+            get("/memory/learning", memory.learning),
+            get("/memory/{item}", memory.item),
+            post("/memory/learn", memory_writes.learn),
+            post("/memory/add", memory_writes.add),
+            post("/memory/edit", memory_writes.edit),
+            post("/memory/forget", memory_writes.forget),
+            post("/memory/undo", memory_writes.undo),
+            post("/memory/workspace", memory_writes.workspace),
+            get("/setup", setup.show),
+            get("/setup/looking", setup.looking),
+            post("/setup/look", setup.look_again),
+            post("/setup/change", setup.change),
+            get("/s/{id}", session.show),
+            get("/s/{id}/export", session.export),
+            get("/s/{id}/changes", changes.show),
+            get("/s/{id}/cost", cost.show),
+            get("/s/{id}/facts", facts.show),
+            Route("/s/{id}/live", _streaming(desk, live.of_session), methods=["GET"]),
+            Route("/live", _streaming(desk, live.of_list), methods=["GET"]),
+            post("/s/{id}/verdict", session.judge),
+            get("/b/{n:int}", session.body),
+            get("/c/{n:int}", session.copy),
+            get("/static/{name}", _static),
+            get("/{rest:path}", _later),
+        ],
+        middleware=[Middleware(guard.Guard, home=database.home(env))],
+    )
+    app.state.desk = desk
+    return app
+
+
+def _answering(desk: Desk, page: Page) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that runs a page in a thread of its own, and says in words what is not there."""
+
+    def answer(request: Request) -> Response:
+        try:
+            return page(desk, request)
+        except UnknownSession as error:
+            with desk.archive() as archive:
+                return session.missing(desk, request, archive, str(error))
+        except InputError as error:
+            return PlainTextResponse(f"{error}\n", 400)
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(answer, request)
+
+    return endpoint
+
+
+def _writing(desk: Desk, write: Write) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that takes a form of ours: it carries the token of this run."""
+
+    async def endpoint(request: Request) -> Response:
+        if int(request.headers.get("content-length") or 0) > FORM_BYTES:
+            return PlainTextResponse("That is more than a form of Backstory sends.\n", 413)
+        text = (await request.body()).decode("utf-8", "replace")
+        form = {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
+        if not guard.same(desk.token, form.get("token") or request.headers.get(guard.TOKEN_HEADER)):
+            return PlainTextResponse(
+                "This page is of an earlier run of Backstory. Reload it, then try again.\n", 403
+            )
+        return await _answering(desk, lambda desk, request: write(desk, request, form))(request)
+
+    return endpoint
+
+
+def _streaming(
+    desk: Desk, stream: Callable[[Desk, Request], Response]
+) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return stream(desk, request)
+
+    return endpoint
+
+
+def _help(desk: Desk, request: Request) -> Response:
+    with desk.archive() as archive:
+        return desk.page(request, archive, "help.html", title="Keys and words", section="")
+
+
+def _keys(desk: Desk, request: Request) -> Response:
+    return HTMLResponse(desk.draw("keys_sheet.html"))
+
+
+def _later(desk: Desk, request: Request) -> Response:
+    with desk.archive() as archive:
+        return session.missing(desk, request, archive, "There is no such page.")
+
+
+def _static(desk: Desk, request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in STATIC_FILES:
+        return PlainTextResponse("There is no such file.\n", 404)
+    headers = {"cache-control": "public, max-age=31536000, immutable"} if "v" in request.query_params else {}
+    return FileResponse(STATIC / name, media_type=STATIC_FILES[name], headers=headers)
