@@ -56,11 +56,11 @@ def conversations(
 ) -> list[Conversation]:
     """Conversations of one project, null being those without one, newest first."""
     rows = connection.execute(
-        "SELECT session.n, session.id, conversation.title, project,"
+        "SELECT session.n, session.id, conversation.title, conversation.project,"
         " (SELECT count(*) FROM exchange WHERE exchange.conversation = conversation.n),"
         " (SELECT count(*) FROM mended WHERE mended.conversation = conversation.n),"
         f" {_LAST} AS last, session.gone_at FROM conversation JOIN session ON session.n = conversation.session"
-        " WHERE workspace = ? AND project IS ? ORDER BY last DESC, session.n DESC LIMIT ? OFFSET ?",
+        " WHERE workspace = ? AND conversation.project IS ? ORDER BY last DESC, session.n DESC LIMIT ? OFFSET ?",
         (workspace, project, limit, offset),
     ).fetchall()
     return [

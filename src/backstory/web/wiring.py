@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from ..cli.connecting import answered, diff, outline
 from ..cli.setup import AFTER, tested, troubles, written
+from ..cli.text import UNICODE
 from ..clients import disconnect, setup
 from ..clients.elsewhere import elsewhere, how_to_leave
 from ..clients.health import answer
@@ -145,9 +146,8 @@ def _file(change: Change, path: str, is_settings: bool) -> File:
 
 
 def line_of(text: str) -> str:
-    """A line of a file with its indent, masked, and with nothing in it that acts."""
-    shown_ = line(mask(text))
-    return " " * (len(text) - len(text.lstrip(" "))) + shown_
+    """A line of a file as it is written, masked, and with nothing in it that acts."""
+    return UNICODE.safe(mask(text))
 
 
 def _lines(text: bytes | None) -> list[str]:

@@ -55,14 +55,14 @@ def edit(desk: Desk, request: Request, form: Form) -> Response:
         before = archive.memory.item(item_id)
         if before.kind == "fact":
             archive.memory.edit(item_id, text=_text(form, "text"))
-            return f"{item_id} was changed."
+            return f"Changed: {item_id}."
         new = {name: _text(form, name) for name in ("asked", "answered")}
         old = {"asked": before.asked or "", "answered": before.answered}
         changed = {name: text for name, text in new.items() if text is not None and text != _same(old[name])}
         if not changed:
             return "Nothing was changed."
         archive.memory.edit(item_id, **changed)
-        return f"{item_id} was changed. Learning again keeps your text."
+        return f"Changed: {item_id}. Learning again keeps your text."
 
     return _changed(desk, form, act)
 
