@@ -71,10 +71,10 @@ def create_app(
             Route("/s/{id}/live", _streaming(desk, live.of_session), methods=["GET"]),
             Route("/live", _streaming(desk, live.of_list), methods=["GET"]),
             Route("/s/{id}/verdict", _writing(desk, session.judge), methods=["POST"]),
-            get("/{rest:path}", _later),
             get("/b/{n:int}", session.body),
             get("/c/{n:int}", session.copy),
             get("/static/{name}", _static),
+            get("/{rest:path}", _later),
         ],
         middleware=[Middleware(guard.Guard, home=database.home(env))],
     )

@@ -29,7 +29,7 @@ from .session import frame, resolved, scene_of
 
 ROOM = 40_000
 """Bytes of diffs on a page; what does not fit is reached by the file's own link."""
-FILES = 100
+FILES = 60
 TURNS = 60
 
 

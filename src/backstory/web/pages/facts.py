@@ -23,6 +23,8 @@ from .session import frame, resolved, scene_of
 
 EXAMPLES = 3
 RAW = 200_000
+SMALL = 20_000
+"""Characters of a manifest up to which it comes with the page."""
 
 
 class Fact(NamedTuple):
@@ -42,6 +44,7 @@ def show(desk: Desk, request: Request) -> Response:
         values = frame(desk, made, "facts")
         session = made.session
         raw = request.query_params.get("step", "")
+        whole = "manifest" in request.query_params
         manifest = json.dumps(session.manifest, ensure_ascii=False, indent=2, default=str)
         return desk.page(
             request,
@@ -62,7 +65,8 @@ def show(desk: Desk, request: Request) -> Response:
             compaction=session.compaction,
             summary=_visible(session.compaction.summary or "") if session.compaction else "",
             files=_files(archive, made, desk),
-            manifest=_visible(manifest) if session.manifest is not None else "",
+            manifest=_visible(manifest) if whole or len(manifest) < SMALL else "",
+            manifest_size=size(len(manifest)) if session.manifest is not None else "",
             raw=_raw(archive, made, raw) if raw else None,
             raw_id=raw,
         )

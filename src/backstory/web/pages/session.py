@@ -151,7 +151,7 @@ def head(desk: Desk, made: Scene) -> Head:
     branch = line(session.branch)
     plain = [
         (entry.glance.models[0] if entry.glance.models else line(session.model), _route(made)),
-        (branch, tilde(session.cwd or "", desk.home)),
+        (branch, line(tilde(session.cwd or "", desk.home))),
         (line(surface(session.surface)), ""),
         (_span(made), made.clock.full(session.started_at)),
         (
