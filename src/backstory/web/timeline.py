@@ -117,9 +117,11 @@ def chosen(scene: Scene, show: Show) -> list[Step]:
     return found
 
 
-def window(steps: list[Step], anchor: str | None, size: int = WINDOW) -> Window:
-    """Steps around the one that was asked for; the first ones where none was."""
+def window(steps: list[Step], anchor: str | None, size: int = WINDOW, *, exactly: bool = False) -> Window:
+    """Steps around the one that was asked for, or `exactly` from it on; the first ones where none was."""
     place = next((at for at, step in enumerate(steps) if step.id == anchor), 0) if anchor else 0
+    if exactly:
+        return Window(steps, place, min(place + size, len(steps)))
     before = min(BEFORE, size // 4)
     low = max(min(place - before, len(steps) - size), 0) if place > before else 0
     return Window(steps, low, min(low + size, len(steps)))

@@ -34,9 +34,9 @@ from .sessions import UNTITLED, VERDICTS
 OUTLINE = 40
 """Prompts in the outline; of more, those around the page."""
 BANDS = 60
-SIZES = (200, 150, 110, 80, 50, 30)
-"""Windows that are tried until a page is light enough."""
 LIGHT = 98_000
+"""Bytes of a page; with more than that its window is made smaller."""
+LEAST = 10
 CHOICES: tuple[tuple[Show, str], ...] = (
     ("everything", "Everything"),
     ("problems", "Problems"),
@@ -252,9 +252,9 @@ def show(desk: Desk, request: Request) -> Response:
         chosen = timeline.chosen(made, choice)
         values = {**frame(desk, made, "timeline"), **_choices(made, request, choice)}
         values["hits"] = hits(archive, made, request)
-        text: Response | None = None
-        for size in SIZES:
-            view = timeline.window(chosen, _anchor(made, request), size)
+        size, first = timeline.WINDOW, request.query_params.get("from")
+        while True:
+            view = timeline.window(chosen, first or _anchor(made, request), size, exactly=first is not None)
             text = desk.page(
                 request,
                 archive,
@@ -263,9 +263,9 @@ def show(desk: Desk, request: Request) -> Response:
                 section="sessions",
                 **{**values, **_window_values(desk, archive, made, request, view)},
             )
-            if len(text.body) <= LIGHT:
+            if len(text.body) <= LIGHT or size <= LEAST:
                 break
-        assert text is not None
+            size = max(min(size * LIGHT // len(text.body), size - 20) - 10, LEAST)
         if request.headers.get("sec-fetch-site") != "cross-site":
             marks.mark_seen(archive.connection, session_id, made.clock.now)
         return text
@@ -281,7 +281,11 @@ def _anchor(made: Scene, request: Request) -> str | None:
 
 
 def _choices(made: Scene, request: Request, choice: Show) -> dict[str, Any]:
-    kept = {key: value for key, value in request.query_params.items() if key not in ("show", "at", "theme")}
+    kept = {
+        key: value
+        for key, value in request.query_params.items()
+        if key not in ("show", "at", "from", "theme")
+    }
     links = []
     for key, words in CHOICES:
         query = {**kept, **({"show": key} if key != "everything" else {})}
@@ -298,9 +302,9 @@ def _window_values(
     return {
         "chapters": found,
         "digest": digest,
-        "earlier": _at(request, view.steps[max(view.low - 100, 0)]) if view.low else "",
+        "earlier": _from(request, view.steps[max(view.low - 120, 0)]) if view.low else "",
         "earlier_count": view.low,
-        "later": _at(request, view.steps[view.high]) if later else "",
+        "later": _from(request, view.steps[view.high]) if later else "",
         "later_count": later,
         "outline": outlined(made, view.shown),
         "nothing": _nothing(made, view),
@@ -318,9 +322,10 @@ def _nothing(made: Scene, view: timeline.Window) -> str:
     )
 
 
-def _at(request: Request, step: Step) -> str:
-    kept = {key: value for key, value in request.query_params.items() if key not in ("at", "theme")}
-    return f"?{urlencode({**kept, 'at': step.id})}#{quote(step.id)}"
+def _from(request: Request, step: Step) -> str:
+    """The page that begins with a step."""
+    kept = {key: value for key, value in request.query_params.items() if key not in ("at", "from", "theme")}
+    return f"?{urlencode({**kept, 'from': step.id})}#{quote(step.id)}"
 
 
 def draw_body(desk: Desk, *, whole: bool = False) -> Any:
