@@ -65,6 +65,7 @@ def create_app(
             get("/setup", _later),
             get("/s/{id}", session.show),
             get("/s/{id}/export", session.export),
+            get("/s/{id}/turn/{n:int}", session.turn_form),
             get("/s/{id}/changes", changes.show),
             get("/s/{id}/cost", cost.show),
             get("/s/{id}/facts", facts.show),

@@ -129,6 +129,7 @@ def session_change(desk: Desk, session_id: str, place: str) -> tuple[str, dict[s
                 **{**values, **desk.frame(archive)},
                 chapters=chapters,
                 digest=session.digest,
+                long=session.is_long(made),
             )
             data["first"] = steps[0].id if steps else ""
             marks.mark_seen(archive.connection, session_id, made.clock.now)

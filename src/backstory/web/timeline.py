@@ -127,15 +127,17 @@ def window(steps: list[Step], anchor: str | None, size: int = WINDOW, *, exactly
     return Window(steps, low, min(low + size, len(steps)))
 
 
-def chapters(scene: Scene, steps: Sequence[Step], draw: Draw, *, fold: bool = True) -> list[Chapter]:
-    """The turns of some steps, which have their payloads; bodies come along as far as `BODIES` goes."""
+def chapters(
+    scene: Scene, steps: Sequence[Step], draw: Draw, *, fold: bool = True, room: int = BODIES
+) -> list[Chapter]:
+    """The turns of some steps, which have their payloads; bodies come along as far as `room` goes, in bytes."""
     by_turn: dict[str | None, list[Step]] = {}
     for step in steps:
         by_turn.setdefault(step.turn_id, []).append(step)
     # Rows of the turn at work stay single: the next ones come beside them, and each is found by its id.
     live = scene.record.turns[-1].id if scene.record.turns and scene.entry.state == "running" else ""
     items = {turn: _items(scene, own, fold=fold and turn != live) for turn, own in by_turn.items()}
-    _fill(scene, [item for own in items.values() for item in _all(own)], draw)
+    _fill(scene, [item for own in items.values() for item in _all(own)], draw, room)
     turns = {turn.id: turn for turn in scene.record.turns}
     shown = {step.id for step in steps}
     return [
@@ -253,9 +255,8 @@ def _fold(items: list[Item]) -> Item:
     return Item(row, has_body=True, folded=items, fold_text=text)
 
 
-def _fill(scene: Scene, items: list[Item], draw: Draw) -> None:
+def _fill(scene: Scene, items: list[Item], draw: Draw, room: int) -> None:
     """Give the items their bodies, the most telling first, as far as the budget goes."""
-    room = BODIES
     for item in sorted(items, key=_priority(scene)):
         if item.folded or (item.children and not item.row.step.error):
             continue

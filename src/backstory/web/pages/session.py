@@ -33,10 +33,14 @@ from .sessions import UNTITLED, VERDICTS
 
 OUTLINE = 40
 """Prompts in the outline; of more, those around the page."""
-BANDS = 60
+BANDS = 40
 LIGHT = 98_000
 """Bytes of a page; with more than that its window is made smaller."""
 LEAST = 10
+ROOMS = (timeline.BODIES, 16_000, 3_000)
+"""Bytes of bodies that are tried before the window is made smaller."""
+LONG = 1_000
+"""Steps from which a page spares: fewer bars in its strip, fewer prompts in its outline, no titles on times."""
 CHOICES: tuple[tuple[Show, str], ...] = (
     ("everything", "Everything"),
     ("problems", "Problems"),
@@ -207,10 +211,17 @@ def strip_values(made: Scene, base: str) -> dict[str, Any]:
     parts = [counted(totals.steps, "step"), f"{totals.failed:,} failed", f"{totals.failing:,} still failing"]
     parts.append(f"{totals.rejected:,} rejected")
     return {
-        "strip": strip.strip(bucketed(all_bars, 400), _bands(made, len(all_bars), base)),
+        "strip": strip.strip(
+            bucketed(all_bars, 200 if is_long(made) else 400), _bands(made, len(all_bars), base)
+        ),
         "strip_words": ", ".join(parts),
         "strip_steps": len(all_bars),
     }
+
+
+def is_long(made: Scene) -> bool:
+    """Whether a session has so many steps that its page has to spare bytes."""
+    return len(made.record.steps) > LONG
 
 
 def _bands(made: Scene, count: int, base: str) -> list[strip.Band]:
@@ -253,6 +264,7 @@ def show(desk: Desk, request: Request) -> Response:
         values = {**frame(desk, made, "timeline"), **_choices(made, request, choice)}
         values["hits"] = hits(archive, made, request)
         size, first = timeline.WINDOW, request.query_params.get("from")
+        room = list(ROOMS)
         while True:
             view = timeline.window(chosen, first or _anchor(made, request), size, exactly=first is not None)
             text = desk.page(
@@ -261,11 +273,15 @@ def show(desk: Desk, request: Request) -> Response:
                 "session.html",
                 title=values["head"].title,
                 section="sessions",
-                **{**values, **_window_values(desk, archive, made, request, view)},
+                **{**values, **_window_values(desk, archive, made, request, view, room[0])},
             )
             if len(text.body) <= LIGHT or size <= LEAST:
                 break
-            size = max(min(size * LIGHT // len(text.body), size - 20) - 10, LEAST)
+            # Rows before bodies: what is folded is one key away, what is not there is a page away.
+            if len(room) > 1:
+                room.pop(0)
+            else:
+                size = max(min(size * LIGHT // len(text.body), size - 20) - 5, LEAST)
         if request.headers.get("sec-fetch-site") != "cross-site":
             marks.mark_seen(archive.connection, session_id, made.clock.now)
         return text
@@ -294,14 +310,15 @@ def _choices(made: Scene, request: Request, choice: Show) -> dict[str, Any]:
 
 
 def _window_values(
-    desk: Desk, archive: Archive, made: Scene, request: Request, view: timeline.Window
+    desk: Desk, archive: Archive, made: Scene, request: Request, view: timeline.Window, room: int
 ) -> dict[str, Any]:
     steps = outline.whole(archive.connection, made.outline, view.shown)
-    found = timeline.chapters(made, steps, draw_body(desk))
+    found = timeline.chapters(made, steps, draw_body(desk), room=room)
     later = len(view.steps) - view.high
     return {
         "chapters": found,
-        "digest": digest,
+        "digest": digest if made.entry.state in ("running", "idle") else None,
+        "long": is_long(made),
         "earlier": _from(request, view.steps[max(view.low - 120, 0)]) if view.low else "",
         "earlier_count": view.low,
         "later": _from(request, view.steps[view.high]) if later else "",
@@ -360,8 +377,9 @@ def outlined(made: Scene, shown: Sequence[Step]) -> Outlined:
     turns = made.record.turns
     here = {step.turn_id for step in shown}
     first = next((at for at, turn in enumerate(turns) if turn.id in here), 0)
-    low = max(min(first - 5, len(turns) - OUTLINE), 0)
-    part = turns[low : low + OUTLINE]
+    most = OUTLINE // 2 if is_long(made) else OUTLINE
+    low = max(min(first - 5, len(turns) - most), 0)
+    part = turns[low : low + most]
     prompts = []
     for turn in part:
         text = timeline.prompt_text(made, turn)
@@ -380,9 +398,9 @@ def outlined(made: Scene, shown: Sequence[Step]) -> Outlined:
         total=len(turns),
         turns=prompts,
         before=low,
-        before_href=_turn_href(made, turns[max(low - OUTLINE + 5, 0)]) if low else "",
+        before_href=_turn_href(made, turns[max(low - most + 5, 0)]) if low else "",
         after=after,
-        after_href=_turn_href(made, turns[low + OUTLINE]) if after else "",
+        after_href=_turn_href(made, turns[low + most]) if after else "",
         context=_context(made),
         hits=_hit_rate(made.entry.cost),
         fidelity=fidelity,
@@ -532,6 +550,36 @@ def judge(desk: Desk, request: Request, form: Mapping[str, str]) -> Response:
         tab = form.get("tab", "")
         part = f"/{tab}" if tab in ("changes", "cost", "facts") else ""
         return RedirectResponse(f"/s/{quote(session_id)}{part}{place}", 303)
+
+
+def turn_form(desk: Desk, request: Request) -> Response:
+    """The form for a verdict on one prompt: alone for the script, in a page without it."""
+    with desk.archive() as archive:
+        session_id = resolved(archive, request.path_params["id"])
+        record = desk.outline(archive, session_id).record
+        turn = next((one for one in record.turns if one.index == request.path_params["n"]), None)
+        if turn is None:
+            return missing(desk, request, archive, "There is no such prompt in this session.")
+        values: dict[str, Any] = {
+            "id": session_id,
+            "turn": turn,
+            "judgement": archive.judgements(session_id).get(turn.id),
+            "verdict_words": VERDICTS,
+        }
+        if "part" in request.query_params:
+            return HTMLResponse(desk.draw("_turn_form.html", **values, token=desk.token))
+        back = f"/s/{quote(session_id)}#turn-{turn.index}"
+        title = line(record.session.title) or UNTITLED
+        return desk.page(
+            request,
+            archive,
+            "turn.html",
+            title="Verdict",
+            section="sessions",
+            back=back,
+            head_title=title,
+            **values,
+        )
 
 
 def export(desk: Desk, request: Request) -> Response:
