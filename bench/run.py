@@ -19,7 +19,7 @@ from pathlib import Path
 from ground import Ground
 from measure import ChildFailed
 
-NAMES = ("start", "ingest", "size", "memory", "update", "usage", "search", "idle")
+NAMES = ("start", "ingest", "size", "memory", "update", "usage", "search", "pages", "idle")
 
 
 def main(argv: list[str] | None = None) -> int:

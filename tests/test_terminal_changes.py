@@ -11,10 +11,10 @@ from test_terminal_story import VIEW, Story, session
 
 from backstory.cli.changes import diffs, draw_patch, patch_text
 from backstory.cli.line import plain
-from backstory.story.unified import Diff
 from backstory.schema.changed import Changed, changed_lines
 from backstory.schema.record import Record
 from backstory.schema.step import Edit, Range, Read
+from backstory.story.unified import Diff
 
 ROOT = "/home/dev/work/x"
 WORDS = ["alpha", "beta", "gamma", "delta", "", "  indented", "}", "return x"]

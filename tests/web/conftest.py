@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -58,6 +59,11 @@ class Home(NamedTuple):
         app = create_app(env=self.env, now=lambda: self.now, status=status)
         return TestClient(app, base_url=HOST)
 
+    def served(self) -> AbstractContextManager[str]:
+        """The app at an address of its own, by the clock of this home."""
+        status = Status("watching")
+        return serving(bind(0), self.database, env=self.env, status=status, now=lambda: self.now)
+
     def id(self, short: str) -> str:
         with self.archive() as archive:
             return archive.resolve(short)
@@ -108,7 +114,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def address(samples: Home) -> Iterator[str]:
     """The samples, served."""
-    with serving(bind(0), samples.database, env=samples.env, status=Status("watching")) as where:
+    with samples.served() as where:
         yield where
 
 

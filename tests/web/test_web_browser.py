@@ -9,9 +9,6 @@ from urllib.parse import quote
 import pytest
 from conftest import Home, Open, told
 
-from backstory.web.server import bind, serving
-from backstory.web.status import Status
-
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -225,7 +222,7 @@ def test_pages_work_without_scripts(samples: Home, address: str, visit: Open) ->
 
 def test_a_verdict_is_given_taken_back_and_noted(home: Home, visit: Open) -> None:
     told(home)
-    with serving(bind(0), home.database, env=home.env, status=Status("watching")) as where:
+    with home.served() as where:
         own = session_of(home, "rg62z")
         page = visit(where + own)
         page.keyboard.press("v")

@@ -314,7 +314,8 @@ def test_the_first_paint_of_a_40_mb_session_is_under_100_kb_wherever_it_opens(la
     with large.archive() as archive:
         total = archive.listed(large.id("last")).session.totals.steps
         (step_id,) = archive.connection.execute(
-            "SELECT step.id FROM step JOIN file ON file.n = step.file WHERE file.actor = 'root' AND msg > 5000 AND step.type = 'command'"
+            "SELECT step.id FROM step JOIN file ON file.n = step.file"
+            " WHERE file.actor = 'root' AND msg > 5000 AND step.type = 'command'"
         ).fetchone()
     assert total > 10_000
     for query in (
