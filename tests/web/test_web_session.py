@@ -247,7 +247,10 @@ def test_the_head_and_the_outline_say_the_session_s_figures(samples: Home, clien
 @pytest.mark.parametrize(
     ("short", "words"),
     [
-        ("m9lz0", "; its first 13 steps are counted there."),
+        (
+            "m9lz0",
+            'as a copy of "Split the queue into its own process"; its first 13 steps are counted there.',
+        ),
         ("0dXOZ", "It was imported from claude-code, which keeps it."),
         ("klx20", "1 unknown block"),
         ("8mynx", "Ended by an error of the provider:"),

@@ -74,6 +74,12 @@ def first_new(connection: sqlite3.Connection, n: int) -> int | None:
     return int(found[0]) if found else None
 
 
+def seen_at(connection: sqlite3.Connection, n: int) -> int | None:
+    """When the reader last looked at a session; null where that was never."""
+    found: int | None = connection.execute("SELECT seen_at FROM session WHERE n = ?", (n,)).fetchone()[0]
+    return found
+
+
 def mark_seen(connection: sqlite3.Connection, session_id: str, now: int) -> None:
     """Remember that the reader was shown all steps of a session at this time."""
     connection.execute(

@@ -66,7 +66,7 @@ class Desk:
     def outline(self, archive: Archive, session_id: str) -> Outline:
         """A session without bodies; read again only when it was written since. Raises `UnknownSession`."""
         row = archive.connection.execute(
-            "SELECT generation, seen_at FROM session WHERE id = ?", (session_id,)
+            "SELECT generation FROM session WHERE id = ?", (session_id,)
         ).fetchone()
         key = (session_id, row[0] if row else -1)
         found = self._outlines.get(key)

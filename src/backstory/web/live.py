@@ -102,7 +102,7 @@ def session_change(desk: Desk, session_id: str, place: str) -> tuple[str, dict[s
     generation, _, turn = place.partition(".")
     with desk.archive() as archive:
         made = session.scene_of(desk, archive, session_id)
-        values = session.frame(desk, made, "timeline")
+        values = session.frame(desk, archive, made, "timeline")
         data: dict[str, Any] = {
             "capture": desk.draw("_capture.html", **desk.frame(archive)),
             "facts": desk.draw("_facts_line.html", **values),
@@ -130,6 +130,7 @@ def session_change(desk: Desk, session_id: str, place: str) -> tuple[str, dict[s
                 chapters=chapters,
                 digest=session.digest,
                 long=session.is_long(made),
+                new_from="",
             )
             data["first"] = steps[0].id if steps else ""
             marks.mark_seen(archive.connection, session_id, made.clock.now)

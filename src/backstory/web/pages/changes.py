@@ -87,7 +87,7 @@ def show(desk: Desk, request: Request) -> Response:
             else [Part(None, "", _files(desk, made, record, papers, None, only, room))]
         )
         outlined = _files(desk, made, record, papers, None, "\0", [0])
-        values = frame(desk, made, "changes")
+        values = frame(desk, archive, made, "changes")
         values["choices"] = [
             ("whole", _href(request, by=None), "Whole session"),
             ("prompt", _href(request, by="prompt"), "By prompt"),

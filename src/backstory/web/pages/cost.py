@@ -65,7 +65,7 @@ def show(desk: Desk, request: Request) -> Response:
         if asked.isdigit() and "part" in request.query_params:
             rows = _calls_of(made, int(asked[:9]))
             return HTMLResponse(desk.draw("_calls.html", rows=rows[:CALLS], rest=max(len(rows) - CALLS, 0)))
-        values = frame(desk, made, "cost")
+        values = frame(desk, archive, made, "cost")
         first = int(request.query_params.get("from", "0")[:9]) if _is_number(request, "from") else 0
         turns = _turns(made)
         return desk.page(

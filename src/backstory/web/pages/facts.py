@@ -41,7 +41,7 @@ def show(desk: Desk, request: Request) -> Response:
     with desk.archive() as archive:
         session_id = resolved(archive, request.path_params["id"])
         made = scene_of(desk, archive, session_id)
-        values = frame(desk, made, "facts")
+        values = frame(desk, archive, made, "facts")
         session = made.session
         raw = request.query_params.get("step", "")
         whole = "manifest" in request.query_params

@@ -107,7 +107,8 @@ def scene_of(desk: Desk, archive: Archive, session_id: str) -> Scene:
         raise UnknownSession(session_id)
     said = marks.judgements(archive.connection, found.n)
     new = marks.first_new(archive.connection, found.n)
-    return scene.scene(found, entry, clock, desk.home, said, new)
+    seen = marks.seen_at(archive.connection, found.n)
+    return scene.scene(found, entry, clock, desk.home, said, new, seen)
 
 
 def resolved(archive: Archive, text: str) -> str:
@@ -115,7 +116,7 @@ def resolved(archive: Archive, text: str) -> str:
     return archive.resolve(text)
 
 
-def frame(desk: Desk, made: Scene, tab: str) -> dict[str, Any]:
+def frame(desk: Desk, archive: Archive, made: Scene, tab: str) -> dict[str, Any]:
     """What every tab of a session draws around itself."""
     session_id = made.session.id
     base = f"/s/{quote(session_id)}"
@@ -124,7 +125,7 @@ def frame(desk: Desk, made: Scene, tab: str) -> dict[str, Any]:
         "id": session_id,
         "tab": tab,
         "head": head(desk, made),
-        "banners": list(banners(made)),
+        "banners": list(banners(made, _origin_title(archive, made))),
         "tabs": [
             ("timeline", base, "Timeline", f"{totals.steps:,}"),
             ("changes", f"{base}/changes", "Changes", f"{totals.files:,}" if totals.files else ""),
@@ -139,6 +140,17 @@ def frame(desk: Desk, made: Scene, tab: str) -> dict[str, Any]:
         "ended_at_end": True,
         **strip_values(made, base if tab != "timeline" else ""),
     }
+
+
+def _origin_title(archive: Archive, made: Scene) -> str:
+    """The title of the session that this one begins as a copy of, else its id."""
+    copied = made.session.copied_from
+    if copied is None:
+        return ""
+    found = archive.connection.execute(
+        "SELECT title FROM session WHERE id = ?", (copied.session_id,)
+    ).fetchone()
+    return line(found[0]) if found and found[0] else copied.session_id
 
 
 def position(made: Scene) -> str:
@@ -261,7 +273,7 @@ def show(desk: Desk, request: Request) -> Response:
         asked = request.query_params.get("show", "everything")
         choice: Show = asked if asked in dict(CHOICES) else "everything"
         chosen = timeline.chosen(made, choice)
-        values = {**frame(desk, made, "timeline"), **_choices(made, request, choice)}
+        values = {**frame(desk, archive, made, "timeline"), **_choices(made, request, choice)}
         values["hits"] = hits(archive, made, request)
         size, first = timeline.WINDOW, request.query_params.get("from")
         room = list(ROOMS)
@@ -319,6 +331,7 @@ def _window_values(
         "chapters": found,
         "digest": digest if made.entry.state in ("running", "idle") else None,
         "long": is_long(made),
+        "new_from": made.new_from,
         "earlier": _from(request, view.steps[max(view.low - 120, 0)]) if view.low else "",
         "earlier_count": view.low,
         "later": _from(request, view.steps[view.high]) if later else "",

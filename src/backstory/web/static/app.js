@@ -347,7 +347,7 @@ function mergeSteps(list, fresh, first) {
 }
 function changed(data) {
   if (data.facts && byId("facts-line")) byId("facts-line").replaceWith(part(data.facts));
-  if (data.strip && strip()) strip().replaceWith(part(data.strip));
+  if (data.strip && strip()) { const shown = strip().className; strip().replaceWith(part(data.strip)); strip().className = shown; }
   if (data.outline && byId("chapters")) $(".outline").replaceChildren(part(data.outline));
   const count = $("[data-tab=timeline] span");
   if (count) count.textContent = data.steps;
