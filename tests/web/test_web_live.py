@@ -184,7 +184,7 @@ def test_an_event_carries_what_was_missed_and_nothing_where_nothing_was(home: Ho
     assert newer != place
     assert 'id="turn-1"' in data["chapters"]
     assert 'id="turn-2"' in data["chapters"]
-    only_last, data = live.session_change(desk, session_id, f"0.{newer.partition('.')[2]}")
+    only_last, data = live.session_change(desk, session_id, f"0.{newer.split('.')[1]}")
     assert only_last == newer
     assert 'id="turn-1"' not in data["chapters"]
     json.dumps(data)

@@ -54,7 +54,7 @@ def stream(desk: Desk, request: Request, snapshot: Snapshot, start: str) -> Stre
 
     async def events() -> AsyncIterator[str]:
         nonlocal place
-        yield f"retry: 1000\nevent: hello\ndata: {json.dumps({'token': desk.token})}\n\n"
+        yield f"retry: 1000\nevent: hello\ndata: {json.dumps(await run_in_threadpool(hello, desk))}\n\n"
         pulse = Pulse(desk)
         try:
             seen, looked, pinged = -1, 0.0, time.monotonic()
@@ -77,6 +77,12 @@ def stream(desk: Desk, request: Request, snapshot: Snapshot, start: str) -> Stre
     return StreamingResponse(events(), media_type="text/event-stream")
 
 
+def hello(desk: Desk) -> dict[str, str]:
+    """What a page needs that was open over a restart: the token of this run, and what is captured."""
+    with desk.archive() as archive:
+        return {"token": desk.token, "capture": desk.draw("_capture.html", **desk.frame(archive))}
+
+
 def of_session(desk: Desk, request: Request) -> StreamingResponse:
     """The stream of a session's page."""
     session_id = request.path_params["id"]
@@ -88,18 +94,19 @@ def of_session(desk: Desk, request: Request) -> StreamingResponse:
             found = session_change(desk, session_id, place)
         except UnknownSession:
             return None
-        text = json.dumps(found[1])
+        text, first = json.dumps(found[1]), not last
         if text == last:
             return None
         last = text
-        return found
+        # A page that is as new as this has all of it.
+        return None if first and found[0] == place else found
 
-    return stream(desk, request, snapshot, request.query_params.get("at", "0.0"))
+    return stream(desk, request, snapshot, request.query_params.get("at", ""))
 
 
 def session_change(desk: Desk, session_id: str, place: str) -> tuple[str, dict[str, Any]]:
     """What a page that stands at a place has to draw anew: the turns from there on, and every figure."""
-    generation, _, turn = place.partition(".")
+    generation, turn = (*place.split("."), "", "")[:2]
     with desk.archive() as archive:
         made = session.scene_of(desk, archive, session_id)
         values = session.frame(desk, archive, made, "timeline")

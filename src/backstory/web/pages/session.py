@@ -154,9 +154,9 @@ def _origin_title(archive: Archive, made: Scene) -> str:
 
 
 def position(made: Scene) -> str:
-    """Where a page stands: the session's writes, and its last turn. Live events go on from there."""
+    """Where a page stands: the session's writes, its last turn, its state. Live events go on from there."""
     turns = made.record.turns
-    return f"{made.outline.generation}.{turns[-1].index if turns else 0}"
+    return f"{made.outline.generation}.{turns[-1].index if turns else 0}.{made.entry.state}"
 
 
 def head(desk: Desk, made: Scene) -> Head:

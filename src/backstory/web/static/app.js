@@ -405,7 +405,9 @@ function listen() {
     source = new EventSource(address + (last ? (address.includes("?") ? "&" : "?") + "last=" + last : ""));
     source.addEventListener("hello", (event) => {
       wait = 500;
-      token = JSON.parse(event.data).token;
+      const data = JSON.parse(event.data);
+      token = data.token;
+      state.replaceChildren(part(data.capture));
       for (const field of $$("input[name=token]")) field.value = token;
     });
     source.addEventListener("change", (event) => {
