@@ -287,6 +287,34 @@ def test_what_is_new_since_the_last_look_is_marked_once(home: Home) -> None:
         assert archive.listed(session_id).unseen == 0
 
 
+def test_lines_across_say_where_a_copy_a_compaction_and_the_last_look_end(home: Home) -> None:
+    told(home)
+    client = home.client()
+    fork = client.get(f"/s/{home.id('m9lz0')}").text
+    assert plain(fork).count("Steps 1 to 13 are a copy of Split the queue into its own process") == 1
+    compacted = client.get(f"/s/{home.id('t5d2k')}").text
+    rule = "Compacted here: the model no longer sees what stands above"
+    pages = [compacted]
+    for _ in range(12):
+        later = re.search(r'href="(\?[^"]+)" data-edge="later"', pages[-1])
+        if later is None:
+            break
+        pages.append(
+            client.get(f"/s/{home.id('t5d2k')}" + later[1].partition("#")[0].replace("&amp;", "&")).text
+        )
+    assert sum(one.count(rule) for one in pages) == 1
+    session_id = home.id("rg62z")
+    client.get(f"/s/{session_id}")
+    with home.archive() as archive:
+        archive.connection.execute(
+            "UPDATE session SET seen_count = seen_count - 2 WHERE id = ?", (session_id,)
+        )
+    again = client.get(f"/s/{session_id}").text
+    assert again.count("New since you looked at 12:35") == 1
+    assert len(re.findall(r'class="s [^"]* new[ "]', again)) == 2
+    assert "New since" not in client.get(f"/s/{session_id}").text
+
+
 def test_a_look_from_another_site_marks_nothing_as_seen(home: Home) -> None:
     told(home)
     session_id = home.id("rg62z")

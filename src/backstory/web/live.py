@@ -137,7 +137,7 @@ def session_change(desk: Desk, session_id: str, place: str) -> tuple[str, dict[s
                 chapters=chapters,
                 digest=session.digest,
                 long=session.is_long(made),
-                new_from="",
+                marks={},
             )
             data["first"] = steps[0].id if steps else ""
             marks.mark_seen(archive.connection, session_id, made.clock.now)

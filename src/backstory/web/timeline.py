@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from markupsafe import Markup
@@ -362,6 +363,32 @@ def _rules(scene: Scene, turn: Turn) -> list[tuple[str, str]]:
     }
     title = why.get(segment.inferred_from or "", "")
     return [(f"Resumed{f' after {duration(gap)}' if gap else ''}", title)]
+
+
+def marks_of(scene: Scene, steps: Sequence[Step], origin: str) -> dict[str, list[tuple[str, str]]]:
+    """Lines across the column before some of these steps, by their ids, each with a text that is folded under it.
+
+    Where the copy of another session ends, where Cline compacted the conversation, and where the last look ended.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+
+    def mark(step_id: str, words: str, folded: str = "") -> None:
+        found.setdefault(step_id, []).append((words, folded))
+
+    own = [step for step in steps if step.actor_id == ROOT and not is_prompt(step)]
+    copied = sum("copied" in step.flags for step in scene.record.steps)
+    compaction = scene.session.compaction
+    for before, step in pairwise(own):
+        if copied and "copied" in before.flags and "copied" not in step.flags:
+            mark(step.id, f"Steps 1 to {copied:,} are a copy of {origin}")
+        if compaction is not None and compaction.source_messages is not None:
+            low, high = rows.message_of(before), rows.message_of(step)
+            if low is not None and high is not None and int(low) < compaction.source_messages <= int(high):
+                words = "Compacted here: the model no longer sees what stands above"
+                mark(step.id, words, compaction.summary or "")
+    if scene.new_from and scene.seen_at is not None:
+        mark(scene.new_from, f"New since you looked at {scene.clock.minute(scene.seen_at)}")
+    return found
 
 
 def _gap(before: Segment | None, segment: Segment) -> int | None:

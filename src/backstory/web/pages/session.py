@@ -331,7 +331,7 @@ def _window_values(
         "chapters": found,
         "digest": digest if made.entry.state in ("running", "idle") else None,
         "long": is_long(made),
-        "new_from": made.new_from,
+        "marks": timeline.marks_of(made, steps, _origin_title(archive, made)),
         "earlier": _from(request, view.steps[max(view.low - 120, 0)]) if view.low else "",
         "earlier_count": view.low,
         "later": _from(request, view.steps[view.high]) if later else "",
