@@ -21,7 +21,7 @@ from ..store import database
 from . import guard, live
 from .desk import Desk
 from .html import STATIC
-from .pages import changes, cost, facts, search, session, sessions
+from .pages import changes, cost, export, facts, frame, search, session, sessions, steps, verdicts
 from .status import Status
 
 Page = Callable[[Desk, Request], Response]
@@ -64,16 +64,16 @@ def create_app(
             get("/memory", _later),
             get("/setup", _later),
             get("/s/{id}", session.show),
-            get("/s/{id}/export", session.export),
-            get("/s/{id}/turn/{n:int}", session.turn_form),
+            get("/s/{id}/export", export.export),
+            get("/s/{id}/turn/{n:int}", verdicts.turn_form),
             get("/s/{id}/changes", changes.show),
             get("/s/{id}/cost", cost.show),
             get("/s/{id}/facts", facts.show),
             Route("/s/{id}/live", _streaming(desk, live.of_session), methods=["GET"]),
             Route("/live", _streaming(desk, live.of_list), methods=["GET"]),
-            Route("/s/{id}/verdict", _writing(desk, session.judge), methods=["POST"]),
-            get("/b/{n:int}", session.body),
-            get("/c/{n:int}", session.copy),
+            Route("/s/{id}/verdict", _writing(desk, verdicts.judge), methods=["POST"]),
+            get("/b/{n:int}", steps.body),
+            get("/c/{n:int}", steps.copy),
             get("/static/{name}", _static),
             get("/{rest:path}", _later),
         ],
@@ -91,7 +91,7 @@ def _answering(desk: Desk, page: Page) -> Callable[[Request], Awaitable[Response
             return page(desk, request)
         except UnknownSession as error:
             with desk.archive() as archive:
-                return session.missing(desk, request, archive, str(error))
+                return frame.missing(desk, request, archive, str(error))
         except InputError as error:
             return PlainTextResponse(f"{error}\n", 400)
 
@@ -138,7 +138,7 @@ def _keys(desk: Desk, request: Request) -> Response:
 
 def _later(desk: Desk, request: Request) -> Response:
     with desk.archive() as archive:
-        return session.missing(desk, request, archive, "There is no such page.")
+        return frame.missing(desk, request, archive, "There is no such page.")
 
 
 def _static(desk: Desk, request: Request) -> Response:

@@ -17,7 +17,7 @@ from ..errors import UnknownSession
 from ..store import marks, outline, page
 from . import timeline
 from .desk import Desk
-from .pages import session, sessions
+from .pages import frame, outlined, sessions, steps
 
 LOOK = 0.4
 """Seconds between two looks at whether anything was written: a read of one number in shared memory."""
@@ -108,14 +108,14 @@ def session_change(desk: Desk, session_id: str, place: str) -> tuple[str, dict[s
     """What a page that stands at a place has to draw anew: the turns from there on, and every figure."""
     generation, turn = (*place.split("."), "", "")[:2]
     with desk.archive() as archive:
-        made = session.scene_of(desk, archive, session_id)
-        values = session.frame(desk, archive, made, "timeline")
+        made = frame.scene_of(desk, archive, session_id)
+        values = frame.frame(desk, archive, made, "timeline")
         data: dict[str, Any] = {
             "capture": desk.draw("_capture.html", **desk.frame(archive)),
             "facts": desk.draw("_facts_line.html", **values),
             "strip": desk.draw("_strip.html", **values),
             "outline": desk.draw(
-                "_outline.html", **values, outline=session.outlined(made, made.record.steps[-1:])
+                "_outline.html", **values, outline=outlined.outlined(made, made.record.steps[-1:])
             ),
             "steps": f"{made.session.totals.steps:,}",
             "state": made.entry.state,
@@ -124,24 +124,24 @@ def session_change(desk: Desk, session_id: str, place: str) -> tuple[str, dict[s
         if generation != str(made.outline.generation):
             first = int(turn) if turn.isdigit() else 0
             turns = {one.id for one in made.record.turns if one.index >= first}
-            steps = [
+            shown = [
                 step
                 for step in made.record.steps
                 if not step.superseded and (step.turn_id in turns or (step.turn_id is None and not turns))
             ][-TAIL:]
-            whole = outline.whole(archive.connection, made.outline, steps)
-            chapters = timeline.chapters(made, whole, session.draw_body(desk), fold=False)
+            whole = outline.whole(archive.connection, made.outline, shown)
+            chapters = timeline.chapters(made, whole, steps.draw_body(desk), fold=False)
             data["chapters"] = desk.draw(
                 "_chapters.html",
                 **{**values, **desk.frame(archive)},
                 chapters=chapters,
-                digest=session.digest,
-                long=session.is_long(made),
+                digest=steps.digest,
+                long=frame.is_long(made),
                 marks={},
             )
-            data["first"] = steps[0].id if steps else ""
+            data["first"] = shown[0].id if shown else ""
             marks.mark_seen(archive.connection, session_id, made.clock.now)
-        return session.position(made), data
+        return frame.position(made), data
 
 
 def of_list(desk: Desk, request: Request) -> StreamingResponse:
@@ -170,12 +170,12 @@ def list_change(desk: Desk, request: Request) -> dict[str, Any]:
         narrowed = "since" in request.query_params or "project" in request.query_params
         shown = [] if narrowed or wanted.before else running[: sessions.CARDS]
         ids = {entry.id for entry in shown}
-        frame = desk.frame(archive)
+        around = desk.frame(archive)
         views = [sessions.view(desk, clock, entry) for entry in found.entries if entry.id not in ids]
         cards = [sessions.view(desk, clock, entry) for entry in shown]
         return {
-            "capture": desk.draw("_capture.html", **frame),
-            "counts": desk.draw("_counts.html", **frame, in_archive=archive.count()),
+            "capture": desk.draw("_capture.html", **around),
+            "counts": desk.draw("_counts.html", **around, in_archive=archive.count()),
             "cards": desk.draw(
                 "_cards.html", cards=cards, more_running=max(len(running) - sessions.CARDS, 0)
             ),

@@ -25,7 +25,7 @@ from .. import diffs, figures
 from ..desk import Desk
 from ..figures import line
 from ..scene import Scene
-from .session import frame, resolved, scene_of
+from .frame import frame, resolved, scene_of
 
 ROOM = 40_000
 """Bytes of diffs on a page; what does not fit is reached by the file's own link."""

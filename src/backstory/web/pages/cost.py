@@ -22,8 +22,8 @@ from ...store.results import Cost
 from ..desk import Desk
 from ..figures import line
 from ..scene import Scene
-from ..timeline import prompt_text
-from .session import frame, resolved, scene_of
+from ..turns import prompt_text
+from .frame import frame, resolved, scene_of
 
 BARS = 200
 TURNS = 60

@@ -19,7 +19,7 @@ from ..code import visible
 from ..desk import Desk
 from ..figures import line
 from ..scene import Scene
-from .session import frame, resolved, scene_of
+from .frame import frame, resolved, scene_of
 
 EXAMPLES = 3
 RAW = 200_000
