@@ -141,9 +141,9 @@ def test_keys_go_from_step_to_step_and_from_prompt_to_prompt(
 
 def test_the_current_step_stands_below_the_sticky_block(samples: Home, address: str, visit: Open) -> None:
     page = visit(address + session_of(samples, "t5d2k"))
-    for _ in range(60):
-        page.keyboard.press("j")
     for _ in range(30):
+        page.keyboard.press("j")
+    for _ in range(12):
         page.keyboard.press("k")
     top, bottom = page.evaluate(
         "(() => { const one = document.querySelector('.cur').getBoundingClientRect();"

@@ -35,7 +35,9 @@ def test_pictures_are_made_of_the_samples(home: Home, visit: Open, tmp_path: Pat
         own = f"/s/{archive.resolve('k3v9q')}"
     with home.served() as where:
         for name, address in zip(SHOWN, ("/", own, own, f"{own}/changes"), strict=True):
-            page = visit(where, scheme="dark" if "dark" in name else "light", width=WIDTH, height=HEIGHT)
+            page = visit(
+                "about:blank", scheme="dark" if "dark" in name else "light", width=WIDTH, height=HEIGHT
+            )
             page.clock.set_fixed_time(NOW)
             page.goto(where + address)
             page.locator("#capture", has_text="up to date").wait_for()

@@ -51,36 +51,42 @@ def create_app(
         sessions_dirs=sessions_dirs,
     )
 
-    def get(address: str, page: Page) -> Route:
-        return Route(address, _answering(desk, page), methods=["GET"])
-
     app = Starlette(
-        routes=[
-            get("/", sessions.show),
-            get("/search", search.show),
-            get("/help", _help),
-            get("/keys", _keys),
-            get("/usage", _later),
-            get("/memory", _later),
-            get("/setup", _later),
-            get("/s/{id}", session.show),
-            get("/s/{id}/export", export.export),
-            get("/s/{id}/turn/{n:int}", verdicts.turn_form),
-            get("/s/{id}/changes", changes.show),
-            get("/s/{id}/cost", cost.show),
-            get("/s/{id}/facts", facts.show),
-            Route("/s/{id}/live", _streaming(desk, live.of_session), methods=["GET"]),
-            Route("/live", _streaming(desk, live.of_list), methods=["GET"]),
-            Route("/s/{id}/verdict", _writing(desk, verdicts.judge), methods=["POST"]),
-            get("/b/{n:int}", steps.body),
-            get("/c/{n:int}", steps.copy),
-            get("/static/{name}", _static),
-            get("/{rest:path}", _later),
-        ],
+        routes=_routes(desk),
         middleware=[Middleware(guard.Guard, home=database.home(env))],
     )
     app.state.desk = desk
     return app
+
+
+def _routes(desk: Desk) -> list[Route]:
+    """Every address; what is none of them is said to be missing."""
+
+    def get(address: str, page: Page) -> Route:
+        return Route(address, _answering(desk, page), methods=["GET"])
+
+    return [
+        get("/", sessions.show),
+        get("/search", search.show),
+        get("/help", _help),
+        get("/keys", _keys),
+        get("/usage", _later),
+        get("/memory", _later),
+        get("/setup", _later),
+        get("/s/{id}", session.show),
+        get("/s/{id}/export", export.export),
+        get("/s/{id}/turn/{n:int}", verdicts.turn_form),
+        get("/s/{id}/changes", changes.show),
+        get("/s/{id}/cost", cost.show),
+        get("/s/{id}/facts", facts.show),
+        Route("/s/{id}/live", _streaming(desk, live.of_session), methods=["GET"]),
+        Route("/live", _streaming(desk, live.of_list), methods=["GET"]),
+        Route("/s/{id}/verdict", _writing(desk, verdicts.judge), methods=["POST"]),
+        get("/b/{n:int}", steps.body),
+        get("/c/{n:int}", steps.copy),
+        get("/static/{name}", _static),
+        get("/{rest:path}", _later),
+    ]
 
 
 def _answering(desk: Desk, page: Page) -> Callable[[Request], Awaitable[Response]]:

@@ -217,26 +217,7 @@ def chart(made: Scene) -> Markup:
         elements.append(svg.Line(x1=0, x2=_share(100), y1=y, y2=y, class_=["grid"]))
         elements.append(svg.Text(x=0, y=y - 3, text=_round(scale * share)))
     for place, call in enumerate(bars):
-        y = float(TALL + 14)
-        for name, amount in (
-            ("read", call.cache_read),
-            ("write", call.cache_write),
-            ("fresh", call.fresh),
-            ("out", call.output),
-        ):
-            high = TALL * amount / scale
-            if high < 0.2:
-                continue
-            y -= high
-            elements.append(
-                svg.Rect(
-                    x=_share(place * wide + wide * 0.15),
-                    y=round(y, 1),
-                    width=_share(wide * 0.7),
-                    height=round(high, 1),
-                    class_=[f"t-{name}"],
-                )
-            )
+        elements += _stack(call, place * wide, wide, scale)
     if limit and limit <= scale:
         y = round(TALL + 14 - TALL * limit / scale, 1)
         elements.append(svg.Line(x1=0, x2=_share(100), y1=y, y2=y, class_=["cut"]))
@@ -246,6 +227,27 @@ def chart(made: Scene) -> Markup:
     extra = {"role": "img", "aria-label": words}
     drawn = svg.SVG(width=_share(100), height=TALL + 16, class_=["chart"], elements=elements, extra=extra)
     return Markup(drawn.as_str())
+
+
+def _stack(call: Call, x: float, wide: float, scale: int) -> list[svg.Element]:
+    """A call as one bar of its four counts."""
+    found: list[svg.Element] = []
+    y = float(TALL + 14)
+    for name, amount in (
+        ("read", call.cache_read),
+        ("write", call.cache_write),
+        ("fresh", call.fresh),
+        ("out", call.output),
+    ):
+        high = TALL * amount / scale
+        if high < 0.2:
+            continue
+        y -= high
+        left, width = _share(x + wide * 0.15), _share(wide * 0.7)
+        found.append(
+            svg.Rect(x=left, y=round(y, 1), width=width, height=round(high, 1), class_=[f"t-{name}"])
+        )
+    return found
 
 
 def _round(value: float) -> str:

@@ -77,7 +77,7 @@ def _visible(text: str) -> str:
 
 
 def _facts(desk: Desk, made: Scene) -> Iterator[Fact]:
-    session, clock, entry = made.session, made.clock, made.entry
+    session, entry = made.session, made.entry
     recorded, inferred = "recorded", "inferred"
     yield Fact("Id", session.id, recorded)
     yield Fact("Agent", " ".join(filter(None, (session.agent.kind, session.agent.version))), recorded)
@@ -102,6 +102,13 @@ def _facts(desk: Desk, made: Scene) -> Iterator[Fact]:
         yield Fact("Model", line(model), recorded)
     if entry.glance.models:
         yield Fact("Model by its canonical name", ", ".join(map(line, entry.glance.models)), inferred)
+    yield from _course(made)
+
+
+def _course(made: Scene) -> Iterator[Fact]:
+    """How the session went, how it stands, and where it came from."""
+    session, clock, entry = made.session, made.clock, made.entry
+    recorded, inferred = "recorded", "inferred"
     if session.status:
         yield Fact(
             "Status, Cline's own word", line(session.status), recorded, "a hint: killed runs keep theirs"
