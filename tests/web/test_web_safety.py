@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sessions import Session, item
 from starlette.testclient import TestClient
+from timelimit import within
 
 from backstory.web import ansi, bodies, prose
 from backstory.web.code import drawn, highlighted
@@ -86,6 +87,25 @@ def test_a_verdict_of_another_site_is_refused(home: Home) -> None:
     with home.archive() as archive:
         found = archive.judgements(session_id)[None]
         assert found.verdict == "good"
+
+
+def test_a_page_does_not_wait_for_a_pass_that_writes(home: Home) -> None:
+    client = told(home).client()
+    with home.archive() as archive:
+        archive.connection.execute("BEGIN IMMEDIATE")
+        with within(10):
+            assert client.get("/").status_code == 200
+            assert client.get("/s/w0c4r").status_code == 200
+        archive.connection.execute("ROLLBACK")
+        assert archive.listed(home.id("w0c4r")).unseen > 0
+    client.get("/s/w0c4r")
+    with home.archive() as archive:
+        assert archive.listed(home.id("w0c4r")).unseen == 0
+
+
+def test_a_form_that_is_too_long_is_refused(client: TestClient) -> None:
+    answer = client.post("/s/w0c4r/verdict", content=b"note=" + b"x" * 300_000, headers={"origin": HOST})
+    assert answer.status_code == 413
 
 
 def token_of(client: TestClient) -> str:

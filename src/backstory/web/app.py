@@ -111,9 +111,12 @@ def _writing(desk: Desk, write: Write) -> Callable[[Request], Awaitable[Response
     """An endpoint that takes a form of ours: it carries the token of this run."""
 
     async def endpoint(request: Request) -> Response:
-        if int(request.headers.get("content-length") or 0) > FORM_BYTES:
-            return PlainTextResponse("That is more than a form of Backstory sends.\n", 413)
-        text = (await request.body()).decode("utf-8", "replace")
+        data = b""
+        async for part in request.stream():
+            data += part
+            if len(data) > FORM_BYTES:
+                return PlainTextResponse("That is more than a form of Backstory sends.\n", 413)
+        text = data.decode("utf-8", "replace")
         form = {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
         if not guard.same(desk.token, form.get("token") or request.headers.get(guard.TOKEN_HEADER)):
             return PlainTextResponse(

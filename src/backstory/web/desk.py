@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -51,6 +52,7 @@ class Desk:
         self.templates: Environment = html.environment()
         self.home = env.get("HOME") or env.get("USERPROFILE") or str(Path.home())
         self.stopping = False
+        self._lock = threading.Lock()
         self._outlines: OrderedDict[tuple[str, int], Outline] = OrderedDict()
 
     @contextmanager
@@ -69,12 +71,14 @@ class Desk:
             "SELECT generation FROM session WHERE id = ?", (session_id,)
         ).fetchone()
         key = (session_id, row[0] if row else -1)
-        found = self._outlines.get(key)
+        with self._lock:
+            found = self._outlines.get(key)
         if found is None:
             found = outline.outline(archive.connection, session_id)
-            self._outlines[key] = found
-            while len(self._outlines) > KEPT:
-                self._outlines.popitem(last=False)
+            with self._lock:
+                self._outlines[key] = found
+                while len(self._outlines) > KEPT:
+                    self._outlines.popitem(last=False)
         return found
 
     def page(

@@ -15,6 +15,7 @@ from starlette.responses import StreamingResponse
 
 from ..errors import UnknownSession
 from ..store import marks, outline, page
+from ..store.database import unless_busy
 from . import timeline
 from .desk import Desk
 from .pages import frame, outlined, sessions, steps
@@ -140,7 +141,8 @@ def session_change(desk: Desk, session_id: str, place: str) -> tuple[str, dict[s
                 marks={},
             )
             data["first"] = shown[0].id if shown else ""
-            marks.mark_seen(archive.connection, session_id, made.clock.now)
+            with unless_busy(archive.connection):
+                marks.mark_seen(archive.connection, session_id, made.clock.now)
         return frame.position(made), data
 
 

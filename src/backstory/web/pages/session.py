@@ -11,6 +11,7 @@ from starlette.responses import Response
 from ...archive import Archive
 from ...schema.step import Step
 from ...store import marks, outline
+from ...store.database import unless_busy
 from .. import timeline, turns
 from ..desk import Desk
 from ..scene import Scene
@@ -68,7 +69,8 @@ def show(desk: Desk, request: Request) -> Response:
             else:
                 size = max(min(size * LIGHT // len(text.body), size - 20) - 5, LEAST)
         if request.headers.get("sec-fetch-site") != "cross-site":
-            marks.mark_seen(archive.connection, session_id, made.clock.now)
+            with unless_busy(archive.connection):
+                marks.mark_seen(archive.connection, session_id, made.clock.now)
         return text
 
 
