@@ -21,7 +21,7 @@ from measure import ChildFailed
 
 NAMES = (
     *("start", "ingest", "size", "memory", "update", "usage", "search", "redact", "learn", "recall", "mcp"),
-    "idle",
+    *("pages", "idle"),
 )
 
 

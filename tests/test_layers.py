@@ -61,6 +61,19 @@ def test_imports_flow_one_way(part: str) -> None:
         assert not wrong, f"{path.relative_to(PACKAGE)} imports {', '.join(sorted(wrong))}"
 
 
+def test_the_app_takes_words_from_the_command_line_and_nothing_that_runs() -> None:
+    for path in (PACKAGE / "web").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "cli":
+                names = (node.module or "").split(".")[1:] or [alias.name for alias in node.names]
+                assert set(names) <= {"words", "money", "text", "dates", "documents"}, path
+
+
+def test_the_terminal_loads_nothing_of_the_app() -> None:
+    loaded = modules_after("from backstory.cli import sessions, show, search, usage, capture, up, serve")
+    assert not loaded & {"starlette", "uvicorn", "jinja2", "markdown_it", "nh3", "pygments", "svg"}
+
+
 def test_only_its_own_folder_and_the_registry_know_an_agent() -> None:
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE).parts

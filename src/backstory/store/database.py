@@ -91,6 +91,19 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("COMMIT")
 
 
+@contextlib.contextmanager
+def unless_busy(connection: sqlite3.Connection) -> Iterator[None]:
+    """A write that may as well be left out: a page does not wait for a pass that writes."""
+    connection.execute("PRAGMA busy_timeout = 100")
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error):
+            raise
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+
+
 def _first(connection: sqlite3.Connection) -> None:
     """The tables as `tables.sql` has them."""
     _script(connection, "tables.sql")

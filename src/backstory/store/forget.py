@@ -89,7 +89,7 @@ def _forget_one(connection: sqlite3.Connection, session_id: str, now: int) -> No
     of_session = "(SELECT n FROM file WHERE session = ?)"
     for table in ("step", "turn", "call", "block", "file_state"):
         connection.execute(f"DELETE FROM {table} WHERE file IN {of_session}", (n,))
-    for table in ("file", "session_facts", "seen_end", "rollup", "verdict", "glance"):
+    for table in ("file", "session_facts", "seen_end", "rollup", "verdict", "glance", "look"):
         connection.execute(f"DELETE FROM {table} WHERE session = ?", (n,))
     connection.execute("DELETE FROM session WHERE n = ?", (n,))
     counting.recount(connection, requests)

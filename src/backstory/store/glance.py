@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ..schema.step import ROOT
 from . import summary
+from .database import unless_busy
 from .derived import Fact, fates_of
 
 VERSION = 1
@@ -93,10 +94,11 @@ def make(connection: sqlite3.Connection, session: int, generation: int) -> Glanc
         branch=facts.branch if facts else None,
         provider=facts.provider if facts else None,
     )
-    connection.execute(
-        "INSERT OR REPLACE INTO glance VALUES (?, ?, ?, ?)",
-        (session, generation, VERSION, _encoder.encode(glance)),
-    )
+    with unless_busy(connection):
+        connection.execute(
+            "INSERT OR REPLACE INTO glance VALUES (?, ?, ?, ?)",
+            (session, generation, VERSION, _encoder.encode(glance)),
+        )
     return glance
 
 

@@ -74,8 +74,16 @@ def first_new(connection: sqlite3.Connection, n: int) -> int | None:
     return int(found[0]) if found else None
 
 
+def seen_at(connection: sqlite3.Connection, n: int) -> int | None:
+    """When the reader last looked at a session; null where that was never."""
+    found = connection.execute("SELECT at FROM look WHERE session = ?", (n,)).fetchone()
+    return int(found[0]) if found else None
+
+
 def mark_seen(connection: sqlite3.Connection, session_id: str, now: int) -> None:
     """Remember that the reader was shown all steps of a session at this time."""
-    connection.execute(
-        "UPDATE session SET seen_count = row_count, seen_at = ? WHERE id = ?", (now, session_id)
-    )
+    with transaction(connection):
+        connection.execute("UPDATE session SET seen_count = row_count WHERE id = ?", (session_id,))
+        connection.execute(
+            "INSERT OR REPLACE INTO look SELECT n, ? FROM session WHERE id = ?", (now, session_id)
+        )

@@ -34,7 +34,6 @@ class Outline(Struct, frozen=True):
     record: Record
     n: int
     generation: int
-    seen_at: int | None
     numbers: Mapping[str, int]
 
 
@@ -52,7 +51,7 @@ def outline(connection: sqlite3.Connection, session_id: str, *, superseded: bool
         placed.append(Placed(values[0], _light(columns), bool(values[2])))
         numbers[columns.id] = values[1]
     record = read.put_together(connection, row, placed)
-    return Outline(record, row["n"], row["generation"], row["seen_at"], numbers)
+    return Outline(record, row["n"], row["generation"], numbers)
 
 
 def _light(columns: Columns) -> StepRow:

@@ -1,6 +1,10 @@
 -- What a reader adds to the archive: when a session was looked at, and what was said of it.
 
-ALTER TABLE session ADD COLUMN seen_at INTEGER;  -- when its steps were last shown to the reader
+-- When a session's steps were last shown to the reader; how many they were is `session.seen_count`.
+CREATE TABLE look (
+    session INTEGER PRIMARY KEY REFERENCES session (n),
+    at      INTEGER NOT NULL
+);
 
 -- A person's word about a session or one of its prompts; a session that is read again keeps it.
 CREATE TABLE verdict (

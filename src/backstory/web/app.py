@@ -21,7 +21,9 @@ from ..store import database
 from . import guard, live
 from .desk import Desk
 from .html import STATIC
-from .pages import changes, cost, facts, memory, memory_writes, search, session, sessions, setup
+from .pages import (
+    changes, cost, export, facts, frame, memory, memory_writes, search, session, sessions, setup, steps, usage, verdicts
+)
 from .status import Status
 
 Page = Callable[[Desk, Request], Response]
@@ -52,49 +54,57 @@ def create_app(
         sessions_dirs=sessions_dirs,
     )
 
+    app = Starlette(
+        routes=_routes(desk),
+        middleware=[Middleware(guard.Guard, home=database.home(env))],
+    )
+    app.state.desk = desk
+    return app
+
+
+def _routes(desk: Desk) -> list[Route]:
+    """Every address; what is none of them is said to be missing."""
+
     def get(address: str, page: Page) -> Route:
         return Route(address, _answering(desk, page), methods=["GET"])
 
     def post(address: str, write: Write) -> Route:
         return Route(address, _writing(desk, write), methods=["POST"])
 
-    app = Starlette(
-        routes=[
-            get("/", sessions.show),
-            get("/search", search.show),
-            get("/help", _help),
-            get("/keys", _keys),
-            get("/usage", _later),
-            get("/memory", memory.show),
-            get("/memory/learning", memory.learning),
-            get("/memory/{item}", memory.item),
-            post("/memory/learn", memory_writes.learn),
-            post("/memory/add", memory_writes.add),
-            post("/memory/edit", memory_writes.edit),
-            post("/memory/forget", memory_writes.forget),
-            post("/memory/undo", memory_writes.undo),
-            post("/memory/workspace", memory_writes.workspace),
-            get("/setup", setup.show),
-            get("/setup/looking", setup.looking),
-            post("/setup/look", setup.look_again),
-            post("/setup/change", setup.change),
-            get("/s/{id}", session.show),
-            get("/s/{id}/export", session.export),
-            get("/s/{id}/changes", changes.show),
-            get("/s/{id}/cost", cost.show),
-            get("/s/{id}/facts", facts.show),
-            Route("/s/{id}/live", _streaming(desk, live.of_session), methods=["GET"]),
-            Route("/live", _streaming(desk, live.of_list), methods=["GET"]),
-            post("/s/{id}/verdict", session.judge),
-            get("/b/{n:int}", session.body),
-            get("/c/{n:int}", session.copy),
-            get("/static/{name}", _static),
-            get("/{rest:path}", _later),
-        ],
-        middleware=[Middleware(guard.Guard, home=database.home(env))],
-    )
-    app.state.desk = desk
-    return app
+    return [
+        get("/", sessions.show),
+        get("/search", search.show),
+        get("/help", _help),
+        get("/keys", _keys),
+        get("/usage", usage.show),
+        get("/usage.csv", usage.csv),
+        get("/memory", memory.show),
+        get("/memory/learning", memory.learning),
+        get("/memory/{item}", memory.item),
+        post("/memory/learn", memory_writes.learn),
+        post("/memory/add", memory_writes.add),
+        post("/memory/edit", memory_writes.edit),
+        post("/memory/forget", memory_writes.forget),
+        post("/memory/undo", memory_writes.undo),
+        post("/memory/workspace", memory_writes.workspace),
+        get("/setup", setup.show),
+        get("/setup/looking", setup.looking),
+        post("/setup/look", setup.look_again),
+        post("/setup/change", setup.change),
+        get("/s/{id}", session.show),
+        get("/s/{id}/export", export.export),
+        get("/s/{id}/turn/{n:int}", verdicts.turn_form),
+        get("/s/{id}/changes", changes.show),
+        get("/s/{id}/cost", cost.show),
+        get("/s/{id}/facts", facts.show),
+        Route("/s/{id}/live", _streaming(desk, live.of_session), methods=["GET"]),
+        Route("/live", _streaming(desk, live.of_list), methods=["GET"]),
+        post("/s/{id}/verdict", verdicts.judge),
+        get("/b/{n:int}", steps.body),
+        get("/c/{n:int}", steps.copy),
+        get("/static/{name}", _static),
+        get("/{rest:path}", _later),
+    ]
 
 
 def _answering(desk: Desk, page: Page) -> Callable[[Request], Awaitable[Response]]:
@@ -105,7 +115,7 @@ def _answering(desk: Desk, page: Page) -> Callable[[Request], Awaitable[Response
             return page(desk, request)
         except UnknownSession as error:
             with desk.archive() as archive:
-                return session.missing(desk, request, archive, str(error))
+                return frame.missing(desk, request, archive, str(error))
         except InputError as error:
             return PlainTextResponse(f"{error}\n", 400)
 
@@ -119,9 +129,12 @@ def _writing(desk: Desk, write: Write) -> Callable[[Request], Awaitable[Response
     """An endpoint that takes a form of ours: it carries the token of this run."""
 
     async def endpoint(request: Request) -> Response:
-        if int(request.headers.get("content-length") or 0) > FORM_BYTES:
-            return PlainTextResponse("That is more than a form of Backstory sends.\n", 413)
-        text = (await request.body()).decode("utf-8", "replace")
+        data = b""
+        async for part in request.stream():
+            data += part
+            if len(data) > FORM_BYTES:
+                return PlainTextResponse("That is more than a form of Backstory sends.\n", 413)
+        text = data.decode("utf-8", "replace")
         form = {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
         if not guard.same(desk.token, form.get("token") or request.headers.get(guard.TOKEN_HEADER)):
             return PlainTextResponse(
@@ -152,7 +165,7 @@ def _keys(desk: Desk, request: Request) -> Response:
 
 def _later(desk: Desk, request: Request) -> Response:
     with desk.archive() as archive:
-        return session.missing(desk, request, archive, "There is no such page.")
+        return frame.missing(desk, request, archive, "There is no such page.")
 
 
 def _static(desk: Desk, request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -54,6 +55,7 @@ class Desk:
         self.home = env.get("HOME") or env.get("USERPROFILE") or str(Path.home())
         self.jobs = Jobs()
         self.stopping = False
+        self._lock = threading.Lock()
         self._outlines: OrderedDict[tuple[str, int], Outline] = OrderedDict()
 
     @contextmanager
@@ -75,15 +77,17 @@ class Desk:
     def outline(self, archive: Archive, session_id: str) -> Outline:
         """A session without bodies; read again only when it was written since. Raises `UnknownSession`."""
         row = archive.connection.execute(
-            "SELECT generation, seen_at FROM session WHERE id = ?", (session_id,)
+            "SELECT generation FROM session WHERE id = ?", (session_id,)
         ).fetchone()
         key = (session_id, row[0] if row else -1)
-        found = self._outlines.get(key)
+        with self._lock:
+            found = self._outlines.get(key)
         if found is None:
             found = outline.outline(archive.connection, session_id)
-            self._outlines[key] = found
-            while len(self._outlines) > KEPT:
-                self._outlines.popitem(last=False)
+            with self._lock:
+                self._outlines[key] = found
+                while len(self._outlines) > KEPT:
+                    self._outlines.popitem(last=False)
         return found
 
     def page(

@@ -15,9 +15,10 @@ from starlette.responses import StreamingResponse
 
 from ..errors import UnknownSession
 from ..store import marks, outline, page
+from ..store.database import unless_busy
 from . import timeline
 from .desk import Desk
-from .pages import session, sessions
+from .pages import frame, outlined, sessions, steps
 
 LOOK = 0.4
 """Seconds between two looks at whether anything was written: a read of one number in shared memory."""
@@ -54,7 +55,7 @@ def stream(desk: Desk, request: Request, snapshot: Snapshot, start: str) -> Stre
 
     async def events() -> AsyncIterator[str]:
         nonlocal place
-        yield f"retry: 1000\nevent: hello\ndata: {json.dumps({'token': desk.token})}\n\n"
+        yield f"retry: 1000\nevent: hello\ndata: {json.dumps(await run_in_threadpool(hello, desk))}\n\n"
         pulse = Pulse(desk)
         try:
             seen, looked, pinged = -1, 0.0, time.monotonic()
@@ -77,6 +78,12 @@ def stream(desk: Desk, request: Request, snapshot: Snapshot, start: str) -> Stre
     return StreamingResponse(events(), media_type="text/event-stream")
 
 
+def hello(desk: Desk) -> dict[str, str]:
+    """What a page needs that was open over a restart: the token of this run, and what is captured."""
+    with desk.archive() as archive:
+        return {"token": desk.token, "capture": desk.draw("_capture.html", **desk.frame(archive))}
+
+
 def of_session(desk: Desk, request: Request) -> StreamingResponse:
     """The stream of a session's page."""
     session_id = request.path_params["id"]
@@ -88,27 +95,28 @@ def of_session(desk: Desk, request: Request) -> StreamingResponse:
             found = session_change(desk, session_id, place)
         except UnknownSession:
             return None
-        text = json.dumps(found[1])
+        text, first = json.dumps(found[1]), not last
         if text == last:
             return None
         last = text
-        return found
+        # A page that is as new as this has all of it.
+        return None if first and found[0] == place else found
 
-    return stream(desk, request, snapshot, request.query_params.get("at", "0.0"))
+    return stream(desk, request, snapshot, request.query_params.get("at", ""))
 
 
 def session_change(desk: Desk, session_id: str, place: str) -> tuple[str, dict[str, Any]]:
     """What a page that stands at a place has to draw anew: the turns from there on, and every figure."""
-    generation, _, turn = place.partition(".")
+    generation, turn = (*place.split("."), "", "")[:2]
     with desk.archive() as archive:
-        made = session.scene_of(desk, archive, session_id)
-        values = session.frame(desk, made, "timeline")
+        made = frame.scene_of(desk, archive, session_id)
+        values = frame.frame(desk, archive, made, "timeline")
         data: dict[str, Any] = {
             "capture": desk.draw("_capture.html", **desk.frame(archive)),
             "facts": desk.draw("_facts_line.html", **values),
             "strip": desk.draw("_strip.html", **values),
             "outline": desk.draw(
-                "_outline.html", **values, outline=session.outlined(made, made.record.steps[-1:])
+                "_outline.html", **values, outline=outlined.outlined(made, made.record.steps[-1:])
             ),
             "steps": f"{made.session.totals.steps:,}",
             "state": made.entry.state,
@@ -117,22 +125,25 @@ def session_change(desk: Desk, session_id: str, place: str) -> tuple[str, dict[s
         if generation != str(made.outline.generation):
             first = int(turn) if turn.isdigit() else 0
             turns = {one.id for one in made.record.turns if one.index >= first}
-            steps = [
+            shown = [
                 step
                 for step in made.record.steps
                 if not step.superseded and (step.turn_id in turns or (step.turn_id is None and not turns))
             ][-TAIL:]
-            whole = outline.whole(archive.connection, made.outline, steps)
-            chapters = timeline.chapters(made, whole, session.draw_body(desk), fold=False)
+            whole = outline.whole(archive.connection, made.outline, shown)
+            chapters = timeline.chapters(made, whole, steps.draw_body(desk), fold=False)
             data["chapters"] = desk.draw(
                 "_chapters.html",
                 **{**values, **desk.frame(archive)},
                 chapters=chapters,
-                digest=session.digest,
+                digest=steps.digest,
+                long=frame.is_long(made),
+                marks={},
             )
-            data["first"] = steps[0].id if steps else ""
-            marks.mark_seen(archive.connection, session_id, made.clock.now)
-        return session.position(made), data
+            data["first"] = shown[0].id if shown else ""
+            with unless_busy(archive.connection):
+                marks.mark_seen(archive.connection, session_id, made.clock.now)
+        return frame.position(made), data
 
 
 def of_list(desk: Desk, request: Request) -> StreamingResponse:
@@ -161,12 +172,12 @@ def list_change(desk: Desk, request: Request) -> dict[str, Any]:
         narrowed = "since" in request.query_params or "project" in request.query_params
         shown = [] if narrowed or wanted.before else running[: sessions.CARDS]
         ids = {entry.id for entry in shown}
-        frame = desk.frame(archive)
+        around = desk.frame(archive)
         views = [sessions.view(desk, clock, entry) for entry in found.entries if entry.id not in ids]
         cards = [sessions.view(desk, clock, entry) for entry in shown]
         return {
-            "capture": desk.draw("_capture.html", **frame),
-            "counts": desk.draw("_counts.html", **frame, in_archive=archive.count()),
+            "capture": desk.draw("_capture.html", **around),
+            "counts": desk.draw("_counts.html", **around, in_archive=archive.count()),
             "cards": desk.draw(
                 "_cards.html", cards=cards, more_running=max(len(running) - sessions.CARDS, 0)
             ),

@@ -93,7 +93,7 @@ def timed(scene: Scene, rows: Sequence[Row]) -> list[Row]:
     before: tuple[str, str | None] | None = None
     shown = ""
     for made in rows:
-        call = made.step.actor_id, _message_of(made.step)
+        call = made.step.actor_id, message_of(made.step)
         clock = scene.clock.second(made.step.at)
         same = before == call and call[1] is not None
         tool = made.step.type != "message"
@@ -106,7 +106,7 @@ def timed(scene: Scene, rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def _message_of(step: Step) -> str | None:
+def message_of(step: Step) -> str | None:
     """The place of the message in which a step was asked for."""
     found = _POINTER.match(step.origin.pointer)
     return found[1] if found else None

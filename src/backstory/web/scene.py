@@ -36,6 +36,7 @@ class Scene(NamedTuple):
     calls: Mapping[str, Call]
     judgements: Mapping[str | None, Judgement]
     first_new: int | None
+    seen_at: int | None
     ordinals: Mapping[str, int]
     by_id: Mapping[str, Step]
 
@@ -55,6 +56,13 @@ class Scene(NamedTuple):
     def is_new(self, step: Step) -> bool:
         """Whether the reader has not seen this step yet."""
         return self.first_new is not None and self.outline.numbers[step.id] >= self.first_new
+
+    @property
+    def new_from(self) -> str:
+        """The first step in reading order that the reader has not seen; empty where there is none."""
+        if self.first_new is None:
+            return ""
+        return next((step.id for step in self.record.steps if self.is_new(step)), "")
 
     def cost_of_turn(self, turn: Turn) -> Cost:
         """What a prompt came to, with the agents that were started in it."""
@@ -87,6 +95,7 @@ def scene(
     home: str,
     judgements: Mapping[str | None, Judgement],
     first_new: int | None,
+    seen_at: int | None = None,
 ) -> Scene:
     """Work out once what every part of the page needs."""
     record = outline.record
@@ -117,6 +126,7 @@ def scene(
         {f"{call.actor_id}\0{call.message_id}": call for call in record.calls},
         judgements,
         first_new,
+        seen_at,
         ordinals,
         {step.id: step for step in record.steps},
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -58,9 +59,10 @@ def serving(
     env: Mapping[str, str] | None = None,
     status: Status | None = None,
     sessions_dirs: tuple[Path, ...] = (),
+    now: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
 ) -> Iterator[str]:
     """Serve while the block runs; gives the address. Open pages are let go when it ends."""
-    app = create_app(path, env=env, status=status, sessions_dirs=sessions_dirs)
+    app = create_app(path, env=env, status=status, sessions_dirs=sessions_dirs, now=now)
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -110,6 +110,11 @@ def card(bars: Sequence[Bar], most: int = 60) -> Markup:
     return _paths(shown, CARD_PITCH, CARD_PITCH * max(len(shown), 1), MINI_HEIGHT)
 
 
+def sample(kind: str) -> Markup:
+    """One bar, for the key below a list."""
+    return _paths([Bar(kind, 8)], 8, 8, MINI_HEIGHT)
+
+
 def _paths(bars: Sequence[Bar], pitch: float, width: float, tall: int) -> Markup:
     """One path a kind: lines for filled bars, boxes for outlined ones, hairlines where a turn begins."""
     thick = round(max(min(pitch * 0.68, 8 if pitch > 6 else 4), 0.6), 1)

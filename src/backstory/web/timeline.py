@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from markupsafe import Markup
 from msgspec import Struct
 
-from ..cli.words import counted, duration
-from ..schema.session import Actor, Segment, Turn
+from ..cli.words import counted
+from ..schema.session import Actor, Turn
 from ..schema.step import ROOT, Edit, Message, Other, Read, Step
-from ..store.results import Cost, Judgement
+from ..store.results import Judgement
 from ..story.states import has_problem
 from . import bodies, figures, prose, rows
 from .rows import Row
 from .scene import Scene, is_prompt
+from .turns import TurnFacts, cut_prompt, facts, prompt_text, rules_above
 
 Show = Literal["everything", "problems", "changes", "talk"]
+
+
 WINDOW = 200
+
+
 BEFORE = 40
 """Steps of a window that stand before the one that was asked for."""
+
+
 BODIES = 40_000
 """Bytes of bodies that come with a page."""
+
+
 FOLD = 3
+
+
 NESTED_OPEN = 8
-PROMPT_LINES = 6
-PROMPT_TEXT = 480
+
 
 Draw = Callable[[bodies.Body, int], Markup]
 
@@ -59,26 +69,6 @@ class Chapter(NamedTuple):
     rules: list[tuple[str, str]]
     judgement: Judgement | None
     cut_before: bool
-
-
-class TurnFacts(NamedTuple):
-    """The figures of a turn."""
-
-    mode: str
-    time: str
-    when: str
-    took: str
-    calls: str
-    tokens: str
-    cost: Cost
-    files: Markup
-    checkpoint: str
-    steps: int
-    failing: int
-    rejected: int
-    added: int
-    removed: int
-    running: bool
 
 
 class Window(NamedTuple):
@@ -117,23 +107,27 @@ def chosen(scene: Scene, show: Show) -> list[Step]:
     return found
 
 
-def window(steps: list[Step], anchor: str | None, size: int = WINDOW) -> Window:
-    """Steps around the one that was asked for; the first ones where none was."""
+def window(steps: list[Step], anchor: str | None, size: int = WINDOW, *, exactly: bool = False) -> Window:
+    """Steps around the one that was asked for, or `exactly` from it on; the first ones where none was."""
     place = next((at for at, step in enumerate(steps) if step.id == anchor), 0) if anchor else 0
+    if exactly:
+        return Window(steps, place, min(place + size, len(steps)))
     before = min(BEFORE, size // 4)
     low = max(min(place - before, len(steps) - size), 0) if place > before else 0
     return Window(steps, low, min(low + size, len(steps)))
 
 
-def chapters(scene: Scene, steps: Sequence[Step], draw: Draw, *, fold: bool = True) -> list[Chapter]:
-    """The turns of some steps, which have their payloads; bodies come along as far as `BODIES` goes."""
+def chapters(
+    scene: Scene, steps: Sequence[Step], draw: Draw, *, fold: bool = True, room: int = BODIES
+) -> list[Chapter]:
+    """The turns of some steps, which have their payloads; bodies come along as far as `room` goes, in bytes."""
     by_turn: dict[str | None, list[Step]] = {}
     for step in steps:
         by_turn.setdefault(step.turn_id, []).append(step)
     # Rows of the turn at work stay single: the next ones come beside them, and each is found by its id.
     live = scene.record.turns[-1].id if scene.record.turns and scene.entry.state == "running" else ""
     items = {turn: _items(scene, own, fold=fold and turn != live) for turn, own in by_turn.items()}
-    _fill(scene, [item for own in items.values() for item in _all(own)], draw)
+    _fill(scene, [item for own in items.values() for item in _all(own)], draw, room)
     turns = {turn.id: turn for turn in scene.record.turns}
     shown = {step.id for step in steps}
     return [
@@ -251,9 +245,8 @@ def _fold(items: list[Item]) -> Item:
     return Item(row, has_body=True, folded=items, fold_text=text)
 
 
-def _fill(scene: Scene, items: list[Item], draw: Draw) -> None:
+def _fill(scene: Scene, items: list[Item], draw: Draw, room: int) -> None:
     """Give the items their bodies, the most telling first, as far as the budget goes."""
-    room = BODIES
     for item in sorted(items, key=_priority(scene)):
         if item.folded or (item.children and not item.row.step.error):
             continue
@@ -317,88 +310,7 @@ def _chapter(
         chips,
         facts(scene, turn),
         items,
-        _rules(scene, turn),
+        rules_above(scene, turn),
         scene.judgements.get(turn.id),
         cut,
-    )
-
-
-def prompt_text(scene: Scene, turn: Turn) -> str:
-    """The beginning of a prompt, from the outline."""
-    step = scene.prompt(turn)
-    return step.payload.text if step is not None and isinstance(step.payload, Message) else ""
-
-
-def cut_prompt(text: str) -> tuple[str, str]:
-    """A prompt in six lines at most, and the rest of it."""
-    safe = "\n".join(figures.line(part) if part.strip() else "" for part in text.strip().splitlines())
-    lines = safe.split("\n")
-    if len(lines) <= PROMPT_LINES and len(safe) <= PROMPT_TEXT:
-        return safe, ""
-    head = "\n".join(lines[:PROMPT_LINES])
-    if len(head) > PROMPT_TEXT:
-        blank = head.rfind(" ", 0, PROMPT_TEXT)
-        head = head[: blank if blank > PROMPT_TEXT // 2 else PROMPT_TEXT]
-    return head.rstrip() + "…", safe
-
-
-def _rules(scene: Scene, turn: Turn) -> list[tuple[str, str]]:
-    """Lines across the column above a turn: a resumed sitting."""
-    segments = {segment.index: segment for segment in scene.record.segments}
-    segment = segments.get(turn.segment_index)
-    first = min(
-        (one.index for one in scene.record.turns if one.segment_index == turn.segment_index), default=0
-    )
-    if segment is None or segment.start_reason != "resume" or turn.index != first:
-        return []
-    gap = _gap(segments.get(turn.segment_index - 1), segment)
-    why = {
-        "idle_gap": "Inferred: nothing happened for half an hour or more.",
-        "recorded_end": "Cline had recorded an end.",
-        "resumption_prompt": "Cline asked the model to go on.",
-    }
-    title = why.get(segment.inferred_from or "", "")
-    return [(f"Resumed{f' after {duration(gap)}' if gap else ''}", title)]
-
-
-def _gap(before: Segment | None, segment: Segment) -> int | None:
-    if before is None or before.ended_at is None or segment.started_at is None:
-        return None
-    return max(segment.started_at - before.ended_at, 0)
-
-
-def facts(scene: Scene, turn: Turn) -> TurnFacts:
-    """The figures of a turn, from the outline alone."""
-    steps = [step for step in scene.by_turn.get(turn.id, ()) if not step.superseded]
-    cost = scene.cost_of_turn(turn)
-    edits: list[Any] = [step.payload for step in steps if step.type == "edit" and step.outcome == "ok"]
-    added, removed = sum(edit.added for edit in edits), sum(edit.removed for edit in edits)
-    moments = [at for step in steps for at in (step.at, step.ended_at) if at is not None]
-    last = bool(scene.record.turns) and scene.record.turns[-1].id == turn.id
-    running = last and scene.entry.state == "running"
-    took = ""
-    if turn.started_at is not None and running:
-        took = f"{duration(scene.clock.now - turn.started_at)} so far"
-    elif turn.started_at is not None and moments and max(moments) > turn.started_at:
-        took = duration(max(moments) - turn.started_at)
-    files = len({edit.path for edit in edits})
-    calls = sum(cost.calls.values())
-    return TurnFacts(
-        mode=turn.mode or "",
-        time=scene.clock.minute(turn.started_at),
-        when=scene.clock.full(turn.started_at),
-        took=took,
-        calls=counted(calls, "call") if calls else "",
-        tokens=figures.token_words(cost),
-        cost=cost,
-        files=Markup("{} {}").format(counted(files, "file"), figures.lines(added, removed))
-        if files
-        else figures.EMPTY,
-        checkpoint=turn.checkpoint.ref if turn.checkpoint is not None else "",
-        steps=sum(step.actor_id == ROOT and not is_prompt(step) for step in steps),
-        failing=scene.failing(steps),
-        rejected=sum(step.decision == "rejected" for step in steps),
-        added=added,
-        removed=removed,
-        running=running,
     )

@@ -10,8 +10,8 @@ from ..figures import line
 from ..scene import Scene
 
 
-def banners(made: Scene) -> Iterator[str]:
-    """One sentence each, in the order of their weight."""
+def banners(made: Scene, origin: str = "") -> Iterator[str]:
+    """One sentence each, by their weight; `origin` is the title of the session that this one copies."""
     session, clock = made.session, made.clock
     if made.entry.state == "error" and made.entry.error:
         yield f"Ended by an error of the provider: {line(made.entry.error)}"
@@ -27,12 +27,8 @@ def banners(made: Scene) -> Iterator[str]:
         yield f"{name} ends in the middle. Everything up to message {salvage.messages:,} is here."
     if session.copied_from is not None:
         count = sum("copied" in step.flags for step in made.record.steps)
-        steps = (
-            f"; its first {counted(count, 'step')} {'is' if count == 1 else 'are'} counted there"
-            if count
-            else ""
-        )
-        yield f"This session begins as a copy of {session.copied_from.session_id}{steps}."
+        said = f"; its first {counted(count, 'step')} {'is' if count == 1 else 'are'} counted there"
+        yield f'This session begins as a copy of "{origin}"{said if count else ""}.'
     if session.imported is not None:
         yield f"It was imported from {line(session.imported.tool) or 'another tool'}, which keeps it."
     if session.compaction is not None:

@@ -25,11 +25,11 @@ from .. import diffs, figures
 from ..desk import Desk
 from ..figures import line
 from ..scene import Scene
-from .session import frame, resolved, scene_of
+from .frame import frame, resolved, scene_of
 
 ROOM = 40_000
 """Bytes of diffs on a page; what does not fit is reached by the file's own link."""
-FILES = 100
+FILES = 60
 TURNS = 60
 
 
@@ -87,7 +87,7 @@ def show(desk: Desk, request: Request) -> Response:
             else [Part(None, "", _files(desk, made, record, papers, None, only, room))]
         )
         outlined = _files(desk, made, record, papers, None, "\0", [0])
-        values = frame(desk, made, "changes")
+        values = frame(desk, archive, made, "changes")
         values["choices"] = [
             ("whole", _href(request, by=None), "Whole session"),
             ("prompt", _href(request, by="prompt"), "By prompt"),
@@ -183,13 +183,6 @@ def _file(
     table = diffs.unified(paper.path, raw, whole=only == key)
     # A cell of the table weighs about a hundred bytes besides its text.
     room[0] -= sum(2 * len(row.text) + 230 for row in table.rows)
-    badges = []
-    if paper.before is None:
-        badges.append("new file")
-    if paper.now is None:
-        badges.append("deleted")
-    elif paper.was != paper.path and paper.before is not None:
-        badges.append(f"moved from {line(paper.was)}")
     base = f"/s/{quote(made.session.id)}"
     number = next((row.new for row in table.rows if row.sign == "+" and row.new), 1)
     numbers = sorted({turns.get(step.turn_id or "", 0) for step in applied})
@@ -207,7 +200,7 @@ def _file(
             )
             for step in steps
         ],
-        badges=badges,
+        badges=_badges(paper),
         not_applied=sum(step.outcome == "failed" and step.decision != "rejected" for step in steps),
         sides=diffs.side_by_side(table.rows) if paper.before is not None else [],
         rows=table.rows,
@@ -217,6 +210,16 @@ def _file(
         turns=("prompt " if len(numbers) == 1 else "prompts ") + ", ".join(map(str, numbers)),
         fits=fits,
     )
+
+
+def _badges(paper: Paper) -> list[str]:
+    """What happened to the file as a whole."""
+    found = ["new file"] if paper.before is None else []
+    if paper.now is None:
+        found.append("deleted")
+    elif paper.was != paper.path and paper.before is not None:
+        found.append(f"moved from {line(paper.was)}")
+    return found
 
 
 def _vscode(made: Scene, path: str, number: int | None) -> str:

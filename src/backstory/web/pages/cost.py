@@ -22,11 +22,11 @@ from ...store.results import Cost
 from ..desk import Desk
 from ..figures import line
 from ..scene import Scene
-from ..timeline import prompt_text
-from .session import frame, resolved, scene_of
+from ..turns import prompt_text
+from .frame import frame, resolved, scene_of
 
 BARS = 200
-TURNS = 100
+TURNS = 60
 CALLS = 200
 TALL = 150
 REASONS = {
@@ -65,7 +65,7 @@ def show(desk: Desk, request: Request) -> Response:
         if asked.isdigit() and "part" in request.query_params:
             rows = _calls_of(made, int(asked[:9]))
             return HTMLResponse(desk.draw("_calls.html", rows=rows[:CALLS], rest=max(len(rows) - CALLS, 0)))
-        values = frame(desk, made, "cost")
+        values = frame(desk, archive, made, "cost")
         first = int(request.query_params.get("from", "0")[:9]) if _is_number(request, "from") else 0
         turns = _turns(made)
         return desk.page(
@@ -81,7 +81,7 @@ def show(desk: Desk, request: Request) -> Response:
             more=first + TURNS if first + TURNS < len(turns) else 0,
             agents=_agents(made),
             whole=_line("Whole session", "", list(made.record.calls), made),
-            limit=_limit(made),
+            limit=_round(_limit(made) or 0) if _limit(made) else "",
             totals=_totals(made.entry.cost),
             compared=_compared(archive, session_id),
             compaction=made.session.compaction,
@@ -209,35 +209,15 @@ def chart(made: Scene) -> Markup:
     bars = [max(calls[at : at + run], key=_size) for at in range(0, len(calls), run)]
     limit = _limit(made)
     top = max(max(map(_size, bars)), 1)
-    scale = min(limit, top * 4) if limit else top
-    scale = max(scale, top)
+    scale = max(limit or 0, top)
     wide = 100 / len(bars)
     elements: list[svg.Element] = []
     for share in (0.25, 0.5, 0.75, 1.0):
         y = round(TALL + 14 - TALL * share, 1)
         elements.append(svg.Line(x1=0, x2=_share(100), y1=y, y2=y, class_=["grid"]))
-        elements.append(svg.Text(x=0, y=y - 3, text=tokens(round(scale * share))))
+        elements.append(svg.Text(x=0, y=y - 3, text=_round(scale * share)))
     for place, call in enumerate(bars):
-        y = float(TALL + 14)
-        for name, amount in (
-            ("read", call.cache_read),
-            ("write", call.cache_write),
-            ("fresh", call.fresh),
-            ("out", call.output),
-        ):
-            high = TALL * amount / scale
-            if high < 0.2:
-                continue
-            y -= high
-            elements.append(
-                svg.Rect(
-                    x=_share(place * wide + wide * 0.15),
-                    y=round(y, 1),
-                    width=_share(wide * 0.7),
-                    height=round(high, 1),
-                    class_=[name],
-                )
-            )
+        elements += _stack(call, place * wide, wide, scale)
     if limit and limit <= scale:
         y = round(TALL + 14 - TALL * limit / scale, 1)
         elements.append(svg.Line(x1=0, x2=_share(100), y1=y, y2=y, class_=["cut"]))
@@ -247,6 +227,32 @@ def chart(made: Scene) -> Markup:
     extra = {"role": "img", "aria-label": words}
     drawn = svg.SVG(width=_share(100), height=TALL + 16, class_=["chart"], elements=elements, extra=extra)
     return Markup(drawn.as_str())
+
+
+def _stack(call: Call, x: float, wide: float, scale: int) -> list[svg.Element]:
+    """A call as one bar of its four counts."""
+    found: list[svg.Element] = []
+    y = float(TALL + 14)
+    for name, amount in (
+        ("read", call.cache_read),
+        ("write", call.cache_write),
+        ("fresh", call.fresh),
+        ("out", call.output),
+    ):
+        high = TALL * amount / scale
+        if high < 0.2:
+            continue
+        y -= high
+        left, width = _share(x + wide * 0.15), _share(wide * 0.7)
+        found.append(
+            svg.Rect(x=left, y=round(y, 1), width=width, height=round(high, 1), class_=[f"t-{name}"])
+        )
+    return found
+
+
+def _round(value: float) -> str:
+    """`200k` where the figure is round."""
+    return tokens(round(value)).replace(".0", "")
 
 
 def _size(call: Call) -> int:

@@ -19,10 +19,12 @@ from ..code import visible
 from ..desk import Desk
 from ..figures import line
 from ..scene import Scene
-from .session import frame, resolved, scene_of
+from .frame import frame, resolved, scene_of
 
 EXAMPLES = 3
 RAW = 200_000
+SMALL = 20_000
+"""Characters of a manifest up to which it comes with the page."""
 
 
 class Fact(NamedTuple):
@@ -39,9 +41,10 @@ def show(desk: Desk, request: Request) -> Response:
     with desk.archive() as archive:
         session_id = resolved(archive, request.path_params["id"])
         made = scene_of(desk, archive, session_id)
-        values = frame(desk, made, "facts")
+        values = frame(desk, archive, made, "facts")
         session = made.session
         raw = request.query_params.get("step", "")
+        whole = "manifest" in request.query_params
         manifest = json.dumps(session.manifest, ensure_ascii=False, indent=2, default=str)
         return desk.page(
             request,
@@ -62,7 +65,8 @@ def show(desk: Desk, request: Request) -> Response:
             compaction=session.compaction,
             summary=_visible(session.compaction.summary or "") if session.compaction else "",
             files=_files(archive, made, desk),
-            manifest=_visible(manifest) if session.manifest is not None else "",
+            manifest=_visible(manifest) if whole or len(manifest) < SMALL else "",
+            manifest_size=size(len(manifest)) if session.manifest is not None else "",
             raw=_raw(archive, made, raw) if raw else None,
             raw_id=raw,
         )
@@ -73,7 +77,7 @@ def _visible(text: str) -> str:
 
 
 def _facts(desk: Desk, made: Scene) -> Iterator[Fact]:
-    session, clock, entry = made.session, made.clock, made.entry
+    session, entry = made.session, made.entry
     recorded, inferred = "recorded", "inferred"
     yield Fact("Id", session.id, recorded)
     yield Fact("Agent", " ".join(filter(None, (session.agent.kind, session.agent.version))), recorded)
@@ -98,6 +102,13 @@ def _facts(desk: Desk, made: Scene) -> Iterator[Fact]:
         yield Fact("Model", line(model), recorded)
     if entry.glance.models:
         yield Fact("Model by its canonical name", ", ".join(map(line, entry.glance.models)), inferred)
+    yield from _course(made)
+
+
+def _course(made: Scene) -> Iterator[Fact]:
+    """How the session went, how it stands, and where it came from."""
+    session, clock, entry = made.session, made.clock, made.entry
+    recorded, inferred = "recorded", "inferred"
     if session.status:
         yield Fact(
             "Status, Cline's own word", line(session.status), recorded, "a hint: killed runs keep theirs"

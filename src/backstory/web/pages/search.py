@@ -157,7 +157,8 @@ def _group(desk: Desk, clock: Clock, group: SessionHits, query: str, request: Re
         cost=figures.price(listed.cost),
         total=", ".join(filter(None, (counted(count, "hit"), shown))),
         hits=[
-            _hit(desk, session.id, hit, request, (session.workspace_root, session.cwd)) for hit in group.hits
+            _hit(desk, session.id, hit, request, (session.workspace_root, session.cwd))
+            for hit in sorted(group.hits, key=lambda hit: hit.fate is None or hit.fate.mended_by is None)
         ],
         more=f"{group.more:,} more" if group.more else "",
         more_href=_href(request, session=session.id),
@@ -261,7 +262,8 @@ def _mended(fate: Fate | None) -> str:
         + " ".join(filter(None, (f"+{added}" if added else "", f"−{removed}" if removed else "")))
         for path, added, removed in fate.changed[:4]
     )
-    return f"made to pass later by {changed}" if changed else "the same command succeeded later"
+    words = f"it failed with this, and that made it pass: {changed}"
+    return words if changed else "the same command succeeded later"
 
 
 def in_session(archive: Archive, made: Scene, request: Request, query: str) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from ...cli import dates
 from ...cli.words import MONTHS, WEEKDAYS, counted, duration, local, surface
 from ...schema.words import tilde
 from ...store import page, read
-from ...store.glance import Bar, with_running
+from ...store.glance import Bar, bucketed, with_running
 from ...store.page import Entry, Wanted
 from ...store.read import Filter
 from ...store.results import Day
@@ -113,7 +113,7 @@ def show(desk: Desk, request: Request) -> Response:
             cards=[view(desk, clock, entry) for entry in cards],
             more_running=0 if narrowed or wanted.before else max(len(running) - CARDS, 0),
             days=list(_days(desk, archive, clock, wanted, entries)),
-            key=[(strip.mini([Bar(kind, 8)]), words) for kind, words in KEYS],
+            key=[(strip.sample(kind), words) for kind, words in KEYS],
             first=found.newer + 1,
             last=found.newer + len(found.entries),
             total=found.total,
@@ -284,8 +284,6 @@ def view(desk: Desk, clock: Clock, entry: Entry) -> View:
 
 
 def _fewer(bars: Sequence[Bar]) -> list[Bar]:
-    from ...store.glance import bucketed
-
     return bucketed(bars, 74)
 
 

@@ -54,7 +54,7 @@ document.addEventListener("click", async (event) => {
   else if ((found = at("[data-link]"))) copy(here(found.dataset.link), found);
   else if ((found = at("[data-fetch]"))) copyFrom(found.dataset.fetch, found);
   else if (at("[data-close]")) at("dialog").close();
-  else if ((found = at("#strip")) && !event.target.closest("a:focus")) { if (jump(found, event)) event.preventDefault(); }
+  else if ((found = at("#strip"))) { if (jump(found, event)) event.preventDefault(); }
   else if (at("#below")) { event.preventDefault(); toEnd(); }
   else if ((found = at("a[data-edge]")) && byId("chapters")) { event.preventDefault(); more(found); }
 });
@@ -84,7 +84,7 @@ document.addEventListener("change", (event) => {
 });
 
 // Steps, rows, prompts
-const steps = () => $$(".s, .list tbody tr[id], .hit").filter((one) => one.offsetParent !== null);
+const steps = () => $$("li.s, .list tbody tr[id], .hit").filter((one) => one.offsetParent !== null);
 const current = () => $(".cur");
 function go(one, quiet) {
   if (!one) return;
@@ -97,7 +97,7 @@ function go(one, quiet) {
   const box = one.getBoundingClientRect(), head = top_();
   const tall = Math.min(box.height, 120);
   if (box.top < head || box.top + tall > innerHeight - 40) scrollBy(0, box.top < head ? box.top - head : box.top + tall - innerHeight + 60);
-  if (!quiet && one.id && one.matches(".s")) history.replaceState(null, "", "#" + encodeURIComponent(one.id));
+  if (!quiet && one.id && one.matches("li.s")) history.replaceState(null, "", "#" + encodeURIComponent(one.id));
 }
 function move(by, among = steps()) {
   const now = among.indexOf(current());
@@ -111,7 +111,10 @@ function next(by, query) {
 }
 function prompt(by) {
   const turns = $$(".turn"), head = top_() + 4;
-  const at = turns.findLastIndex((turn) => turn.getBoundingClientRect().top <= head);
+  const one = current(), seen = one && one.getBoundingClientRect();
+  const mine = seen && seen.bottom > head && seen.top < innerHeight ? turns.indexOf(one.closest(".turn")) : -1;
+  const scrolled = turns.findLastIndex((turn) => turn.getBoundingClientRect().top <= head);
+  const at = mine >= 0 && (by > 0 || scrolled < 0) ? Math.max(mine, scrolled) : scrolled;
   const turn = turns[Math.max(0, Math.min(turns.length - 1, at + by))];
   if (turn) { scrollBy(0, turn.getBoundingClientRect().top - top_()); history.replaceState(null, "", "#" + turn.id); }
 }
@@ -204,7 +207,7 @@ function place(box, event) {
   const bar = Math.floor(((event.clientX - box.getBoundingClientRect().left) / box.clientWidth) * bars);
   return Math.floor((bar * all) / bars) + 1;
 }
-const nth = (n) => $(`.s[data-n="${n}"]`);
+const nth = (n) => $(`li.s[data-n="${n}"]`);
 function jump(box, event) {
   const n = place(box, event), one = nth(n);
   if (event.clientY - box.getBoundingClientRect().top < 18) return false;
@@ -222,7 +225,7 @@ document.addEventListener("pointermove", (event) => {
 function shade() {
   const box = strip();
   if (!box || !byId("chapters")) return;
-  const seen = $$(".s[data-n]").filter((one) => {
+  const seen = $$("li.s[data-n]").filter((one) => {
     const rect = one.getBoundingClientRect();
     return one.dataset.n && rect.height && rect.bottom > top_() && rect.top < innerHeight;
   });
@@ -273,7 +276,7 @@ function arrive() {
   const id = decodeURIComponent(location.hash.slice(1));
   if (!id) return;
   const one = byId(id);
-  if (one && one.matches(".s")) {
+  if (one && one.matches("li.s")) {
     for (let box = one.parentNode.closest("details"); box; box = box.parentNode.closest("details")) box.open = true;
     go(one, true);
     const details = $(":scope > details", one);
@@ -298,7 +301,7 @@ function below() {
   if (unseenFailed) pill.append(Object.assign(document.createElement("span"), { textContent: `${unseenFailed} failed` }));
 }
 function looked() {
-  for (const one of $$(".s.new")) {
+  for (const one of $$("li.s.new")) {
     const rect = one.getBoundingClientRect();
     if (rect.bottom > top_() && rect.top < innerHeight && !one.dataset.seen) {
       one.dataset.seen = 1;
@@ -344,8 +347,8 @@ function mergeSteps(list, fresh, first) {
 }
 function changed(data) {
   if (data.facts && byId("facts-line")) byId("facts-line").replaceWith(part(data.facts));
-  if (data.strip && strip()) strip().replaceWith(part(data.strip));
-  if (data.outline && $(".outline")) $(".outline").replaceChildren(part(data.outline));
+  if (data.strip && strip()) { const shown = strip().className; strip().replaceWith(part(data.strip)); strip().className = shown; }
+  if (data.outline && byId("chapters")) $(".outline").replaceChildren(part(data.outline));
   const count = $("[data-tab=timeline] span");
   if (count) count.textContent = data.steps;
   if (data.chapters && byId("chapters")) {
@@ -361,9 +364,9 @@ function changed(data) {
         if (head && fresh && !$("[open]", head)) head.replaceWith(fresh);
       } else if (whole) {
         for (const step of $$("ol.steps > li", one)) step.classList.add("new");
-        added += $$(".s", one).length || 1;
+        added += $$("li.s", one).length || 1;
         byId("chapters").append(one);
-      } else if (one.matches(".turn")) added += $$(".s", one).length;
+      } else if (one.matches(".turn")) added += $$("li.s", one).length;
     }
     if (added) announce(`${added} new step${added === 1 ? "" : "s"}${failed ? `, ${failed} failed` : ""}`);
     if (stay && whole) toEnd();
@@ -402,7 +405,9 @@ function listen() {
     source = new EventSource(address + (last ? (address.includes("?") ? "&" : "?") + "last=" + last : ""));
     source.addEventListener("hello", (event) => {
       wait = 500;
-      token = JSON.parse(event.data).token;
+      const data = JSON.parse(event.data);
+      token = data.token;
+      state.replaceChildren(part(data.capture));
       for (const field of $$("input[name=token]")) field.value = token;
     });
     source.addEventListener("change", (event) => {
