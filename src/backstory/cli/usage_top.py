@@ -66,7 +66,9 @@ def draw_top(view: View, found: Top, shorts: Mapping[str, str]) -> Iterator[Line
         words = why_words(prompt.why, shorts)
         if words:
             indent = " " * (width(left) - width(left[-1:]))
-            for line in wrap(view.glyphs.one_line("; ".join(words)), max(view.width - len(indent), LEAST_WHY)):
+            for line in wrap(
+                view.glyphs.one_line("; ".join(words)), max(view.width - len(indent), LEAST_WHY)
+            ):
                 yield spans(indent, (line, "label"))
     if found.calls:
         yield ()

@@ -168,6 +168,7 @@ class Row(Struct, frozen=True):
     figures: Figures
 
 
+Spawning = dict[int, tuple[int, str | None]]
 KeyOf = Callable[[int, tuple[Any, ...], Place], Any]
 Grouping = tuple[tuple[str, ...], KeyOf]
 """The columns of `call` that the key of a group is made of, and the function that makes it."""
@@ -254,12 +255,14 @@ def places(connection: sqlite3.Connection) -> dict[int, Place]:
     return {n: Place(*values) for n, *values in connection.execute(sql)}
 
 
-def turn_modes(connection: sqlite3.Connection) -> Callable[[int, str | None], str | None]:
+def turn_modes(
+    connection: sqlite3.Connection, spawning: Spawning | None = None
+) -> Callable[[int, str | None], str | None]:
     """A function from a call's file and turn to the mode; a child works in the mode of the turn that spawned it."""
     modes: dict[tuple[int, str], str | None] = {
         (file, own): mode for file, own, mode in connection.execute("SELECT file, id, mode FROM turn")
     }
-    spawning = spawning_turns(connection)
+    spawning = spawning_turns(connection) if spawning is None else spawning
 
     def mode_of(file: int, turn: str | None) -> str | None:
         place = spawning.get(file, (file, turn))
@@ -268,7 +271,7 @@ def turn_modes(connection: sqlite3.Connection) -> Callable[[int, str | None], st
     return mode_of
 
 
-def spawning_turns(connection: sqlite3.Connection) -> dict[int, tuple[int, str | None]]:
+def spawning_turns(connection: sqlite3.Connection) -> Spawning:
     """For every file of a child, the root's file and the turn in which it was spawned; also for a child's child."""
     sql = (
         "SELECT child.n, step.file, turn.id FROM file AS child"
@@ -285,13 +288,18 @@ def spawning_turns(connection: sqlite3.Connection) -> dict[int, tuple[int, str |
     return found
 
 
-def grouping_of(connection: sqlite3.Connection, by: By, which: Filter, tz: tzinfo | None) -> Grouping:
-    """The columns to group by in SQL, and the function from a file, their values and its place to a row's key."""
+def grouping_of(
+    connection: sqlite3.Connection, by: By, which: Filter, tz: tzinfo | None, spawning: Spawning | None = None
+) -> Grouping:
+    """The columns to group by in SQL, and the function from a file, their values and its place to a row's key.
+
+    `spawning` is what `spawning_turns` gave, where it is at hand.
+    """
     if by in ("day", "week", "month"):
         first, last = span(connection, which)
         return (ranges.day_sql(AT, first, last, tz),), lambda _, values, __: (_period(by, values[0]),)
     if by == "mode":
-        mode_of = turn_modes(connection)
+        mode_of = turn_modes(connection, spawning)
         return ("call.turn",), lambda file, values, _: (mode_of(file, values[0]),)
     if by == "model":
         return ("call.name", "call.route"), lambda _, values, __: (values[0] or NAMELESS, values[1])

@@ -9,14 +9,14 @@ from heapq import nsmallest
 from msgspec import Struct
 
 from ..store.derived import short_id
-from .report import Figures, Filter, Grouping, Place, Row, fold, places, report, spawning_turns
+from .report import Figures, Filter, Grouping, Place, Row, Spawning, fold, places, report, spawning_turns
 from .why import Why, why
 
 
 class Prompt(Struct, frozen=True):
     """A prompt and what it cost, children included. `number` is its place in the session, null where it has left it.
 
-    `at` is when it was asked, `why` what makes it stand out.
+    `step` is the id of its first step, `at` when it was asked, `why` what makes it stand out.
     """
 
     place: Place
@@ -24,6 +24,7 @@ class Prompt(Struct, frozen=True):
     number: int | None
     text: str
     figures: Figures
+    step: str | None
     at: int | None
     why: Why
 
@@ -75,7 +76,7 @@ def short_ids(connection: sqlite3.Connection) -> dict[str, str]:
     return {own: short if len(owns) == 1 else own for short, owns in found.items() for own in owns}
 
 
-def prompt_grouping(spawning: Mapping[int, tuple[int, str | None]]) -> Grouping:
+def prompt_grouping(spawning: Spawning) -> Grouping:
     """Groups calls by the prompt that they served: its file and its id."""
     return ("call.turn",), lambda file, values, _: spawning.get(file) or (file, values[0])
 
@@ -90,7 +91,7 @@ def costliest_prompts(
     connection: sqlite3.Connection,
     groups: Mapping[tuple[int, str | None], Figures],
     files: Mapping[int, Place],
-    spawning: Mapping[int, tuple[int, str | None]],
+    spawning: Spawning,
     limit: int,
 ) -> list[Prompt]:
     """The costliest of the prompts in sums that were folded by `prompt_grouping`."""
@@ -98,16 +99,16 @@ def costliest_prompts(
     found = []
     for file, turn, figures in nsmallest(limit, known, key=lambda item: (item[2].rank, item[:2])):
         row = connection.execute(
-            "SELECT step.subject, turn.at FROM turn LEFT JOIN step ON step.file = turn.file AND step.msg >= turn.msg"
-            " AND step.turn = turn.n AND step.kind = 'user' WHERE turn.file = ? AND turn.id = ?"
-            " ORDER BY step.msg, step.sub LIMIT 1",
+            "SELECT step.subject, step.id, turn.at FROM turn LEFT JOIN step ON step.file = turn.file"
+            " AND step.msg >= turn.msg AND step.turn = turn.n AND step.kind = 'user'"
+            " WHERE turn.file = ? AND turn.id = ? ORDER BY step.msg, step.sub LIMIT 1",
             (file, turn),
         ).fetchone()
-        text, at = (row[0] or "", row[1]) if row else ("", None)
+        text, step, at = row or (None, None, None)
         children = [child for child, place in spawning.items() if place == (file, turn)]
         number = _number(connection, file, turn)
         stands_out = why(connection, file, turn, children)
-        found.append(Prompt(files[file], turn, number, text, figures, at, stands_out))
+        found.append(Prompt(files[file], turn, number, text or "", figures, step, at, stands_out))
     return found
 
 

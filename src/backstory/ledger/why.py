@@ -94,7 +94,9 @@ def _share(
         whole += amount
         before += amount if its_msg <= msg else 0
     for child in children:
-        for its_at, amount in connection.execute(f"SELECT at, amount FROM call WHERE file = ? AND {paid}", (child,)):
+        for its_at, amount in connection.execute(
+            f"SELECT at, amount FROM call WHERE file = ? AND {paid}", (child,)
+        ):
             whole += amount
             before += amount if at is not None and its_at is not None and its_at <= at else 0
     return before / whole if whole else None

@@ -21,7 +21,7 @@ from ..store import database
 from . import guard, live
 from .desk import Desk
 from .html import STATIC
-from .pages import changes, search, session, sessions
+from .pages import changes, search, session, sessions, usage
 from .status import Status
 
 Page = Callable[[Desk, Request], Response]
@@ -60,7 +60,8 @@ def create_app(
             get("/search", search.show),
             get("/help", _help),
             get("/keys", _keys),
-            get("/usage", _later),
+            get("/usage", usage.show),
+            get("/usage.csv", usage.csv),
             get("/memory", _later),
             get("/setup", _later),
             get("/s/{id}", session.show),
@@ -69,10 +70,10 @@ def create_app(
             Route("/s/{id}/live", _streaming(desk, live.of_session), methods=["GET"]),
             Route("/live", _streaming(desk, live.of_list), methods=["GET"]),
             Route("/s/{id}/verdict", _writing(desk, session.judge), methods=["POST"]),
-            get("/{rest:path}", _later),
             get("/b/{n:int}", session.body),
             get("/c/{n:int}", session.copy),
             get("/static/{name}", _static),
+            get("/{rest:path}", _later),
         ],
         middleware=[Middleware(guard.Guard, home=database.home(env))],
     )
