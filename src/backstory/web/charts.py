@@ -140,12 +140,10 @@ def _bars(day: Day, made: Scale, middle: float, wide: float) -> list[svg.Element
 
 
 def _label(day: Day, made: Scale, place: int, middle: float, count: int) -> svg.Element:
-    """The words under a bar; at the ends they stay inside of the drawing."""
+    """The words under a bar; those of the last stay inside of the drawing."""
     x, anchor = _share(middle), "middle"
-    if count > 8 and place >= count - 2:
+    if count > 8 and place == count - 1:
         x, anchor = _share(1), "end"
-    elif count > 8 and place < 2:
-        x, anchor = _share(0), "start"
     return svg.Text(
         x=x,
         y=made.height - 4,

@@ -30,7 +30,7 @@ from ..ledger.tooluse import tool_uses
 from ..ledger.top import Prompt, costliest_prompts, prompt_grouping, short_ids
 from . import charts
 from .charts import Day
-from .figures import UNTITLED, line
+from .figures import EMPTY, UNTITLED, line
 from .span import Span, address, short
 
 GROUPS: dict[By, str] = {
@@ -217,10 +217,16 @@ def as_line(name: str, figures: Figures, most: int, sub: str = "", href: str = "
         tokens(figures.input),
         cached(figures),
         tokens(figures.output),
-        charts.token_bar(figures.fresh, figures.cache_write, figures.cache_read, figures.output, most),
+        _bar(figures, most),
         *_amount(figures),
         number(figures.unpriced_calls) if figures.unpriced_calls else "",
     )
+
+
+def _bar(figures: Figures, most: int) -> Markup:
+    if not most:
+        return EMPTY
+    return charts.token_bar(figures.fresh, figures.cache_write, figures.cache_read, figures.output, most)
 
 
 def table(found: Gathered, by: By, asked: Mapping[str, str]) -> Table:

@@ -20,7 +20,7 @@ from ..ledger.budget import Standing, passed_at, standings
 from ..ledger.priced import listings
 from ..ledger.prices import LIBRARY
 from ..ledger.reconcile import Compared, by_reason, reconcile
-from ..ledger.report import Report
+from ..ledger.report import Figures, Report
 from ..ledger.top import Prompt
 from . import charts
 from .figures import UNTITLED, Clock, line
@@ -48,7 +48,6 @@ class BudgetView(NamedTuple):
     title: str
     bar: Markup
     words: str
-    passed: bool
 
 
 class Step(NamedTuple):
@@ -101,17 +100,22 @@ def shares(found: Report) -> list[Share]:
         Share(
             named(next(iter(row.keys.values()))),
             charts.share_bar(row.figures.reported, row.figures.estimated, most),
-            plain(cost(row.figures)),
+            _cost(row.figures),
         )
         for row in found.rows
     ]
+
+
+def _cost(figures: Figures) -> str:
+    """`$4.61 + ~$0.48`, `covered`, `no price`."""
+    return plain(cost(figures)).replace(" +~", " + ~")
 
 
 def budgets(connection: sqlite3.Connection, clock: Clock) -> list[BudgetView]:
     """The budgets in the periods that run now, the longest first."""
     found = []
     said = False
-    for one in reversed(standings(connection, clock.now, clock.tz)):
+    for one in sorted(standings(connection, clock.now, clock.tz), key=_order):
         words = _standing(connection, one, clock)
         if one.budget.covered:
             words += " The list value of covered calls counts too."
@@ -129,10 +133,15 @@ def budgets(connection: sqlite3.Connection, clock: Clock) -> list[BudgetView]:
                 ", ".join(kinds),
                 charts.budget_bar(one.spent, one.projected, one.budget.nano),
                 words,
-                one.passed,
             )
         )
     return found
+
+
+def _order(one: Standing) -> tuple[int, int, str]:
+    budget = one.budget
+    scopes = ("all", "project", "model")
+    return ("month", "week", "day").index(budget.period), scopes.index(budget.scope), budget.name
 
 
 def _budget_name(one: Standing, clock: Clock) -> str:
@@ -242,7 +251,7 @@ def prompts(found: Sequence[Prompt], shorts: Mapping[str, str], clock: Clock) ->
                 line(one.text),
                 " · ".join(meta),
                 [line(words) for words in why_words(one.why, shorts)],
-                plain(cost(one.figures)),
+                _cost(one.figures),
             )
         )
     return views
