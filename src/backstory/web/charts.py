@@ -167,7 +167,8 @@ def _dollars(nano: int) -> str:
 def token_bar(fresh: int, cache_write: int, cache_read: int, output: int, most: int) -> Markup:
     """The four counts side by side; the row with the most tokens fills the bar."""
     x, elements = 0.0, list[svg.Element]()
-    for count, name in ((fresh, "fresh"), (cache_write, "write"), (cache_read, "read"), (output, "out")):
+    counts = ((fresh, "t-fresh"), (cache_write, "t-write"), (cache_read, "t-read"), (output, "t-out"))
+    for count, name in counts:
         if not count:
             continue
         wide = max(count / max(most, 1) * TOKENS, 0.6)
