@@ -7,11 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from backstory.cli.unified import Diff
 from test_terminal_story import VIEW, Story, session
 
 from backstory.cli.changes import diffs, draw_patch, patch_text
 from backstory.cli.line import plain
-from backstory.cli.unified import Diff
 from backstory.schema.changed import Changed, changed_lines
 from backstory.schema.record import Record
 from backstory.schema.step import Edit, Range, Read

@@ -155,7 +155,7 @@ def test_an_interrupted_prompt_says_so_and_names_the_fork_that_went_on(tmp_path:
     }
     drawn = lines(draw_top(VIEW, found, shorts))
     at = next(number for number, line in enumerate(drawn) if "Go on" in line)
-    assert drawn[at + 1].split() == "interrupted; the fork forky went on from here".split()
+    assert drawn[at + 1].strip() == "interrupted; the fork forky went on from here"
     assert drawn[at + 1].index("interrupted") == drawn[at].index("Go on")
     own = next(one for one in top_json(found)["prompts"] if one["text"] == "Go on")
     assert own["why"]["interrupted"] is True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -56,13 +55,11 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 @pytest.fixture
-def backstory(
-    samples: Place, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Run]:
+def backstory(samples: Place, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """The program over the same archive."""
     for name, value in samples.env.items():
         monkeypatch.setenv(name, value)
-    yield runner(samples.path / "cline", samples.path / "backstory", monkeypatch, capfd)
+    return runner(samples.path / "cline", samples.path / "backstory", monkeypatch, capfd)
 
 
 def amount(usd: float, sign: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from starlette.requests import Request
@@ -15,7 +16,7 @@ from ...ledger.tooluse import tool_uses
 from ...store import page
 from .. import charts, span, usage, usage_panels
 from ..desk import Desk
-from ..figures import line
+from ..figures import Clock, line
 
 PROMPTS = 3
 ALL_PROMPTS = 40
@@ -38,7 +39,7 @@ def show(desk: Desk, request: Request) -> Response:
             "words": span.words(made, first, clock.tz),
             "ranges": span.choices(asked, made),
             "projects": _projects(archive, made),
-            "kept": [(name, asked[name]) for name in ("since", "until", "model", "by") if asked.get(name)],
+            "kept": [(name, asked[name]) for name in span.KEPT if name != "project" and asked.get(name)],
             "project": made.which.project or "",
             "model": line(made.which.model),
             "no_model": span.address(asked, model=""),
@@ -48,28 +49,45 @@ def show(desk: Desk, request: Request) -> Response:
             "nothing": "" if found.totals.calls else span.nothing(made),
         }
         if found.totals.calls:
-            tools, more_tools = usage.tools(db, made) if by == TOOL else ([], 0)
-            values.update(
-                tiles=usage.tiles(found),
-                unpriced=_unpriced(found),
-                chart=usage.chart(found, made),
-                keys={kind: charts.key(kind) for kind in ("reported", "estimated", "covered")},
-                square=charts.key,
-                tabs=[(key, span.address(asked, by=key), key.capitalize()) for key in TABS],
-                table=None if by == TOOL else usage.table(found, by, asked),  # type: ignore[arg-type]
-                tools=tools,
-                more_tools=more_tools,
-                modes=usage_panels.shares(found.reports["mode"]),
-                actors=usage_panels.shares(found.reports["actor"]),
-                estimated=bool(found.totals.estimated_calls),
-                budgets=usage_panels.budgets(db, clock),
-                bridge=None if made.which.model else usage_panels.bridge(db, made),
-                prompts=usage_panels.prompts(found.prompts, found.shorts, clock),
-                every=every,
-                prompts_href=span.address(asked, show="" if every else "prompts"),
-                sources=usage_panels.price_sources(db, clock.now),
-            )
+            values |= _figures(archive, found, made, asked, by)
+            values |= _panels(archive, found, made, asked, clock)
         return desk.page(request, archive, "usage.html", title="Usage", section="usage", **values)
+
+
+def _figures(
+    archive: Archive, found: usage.Gathered, made: span.Span, asked: Mapping[str, str], by: str
+) -> dict[str, Any]:
+    """The four figures, the chart, and where it went."""
+    tools, more_tools = usage.tools(archive.connection, made) if by == TOOL else ([], 0)
+    return {
+        "tiles": usage.tiles(found),
+        "unpriced": _unpriced(found),
+        "chart": usage.chart(found, made),
+        "keys": {kind: charts.key(kind) for kind in ("reported", "estimated", "covered")},
+        "square": charts.key,
+        "tabs": [(key, span.address(asked, by=key), key.capitalize()) for key in TABS],
+        "table": None if by == TOOL else usage.table(found, by, asked),  # type: ignore[arg-type]
+        "tools": tools,
+        "more_tools": more_tools,
+    }
+
+
+def _panels(
+    archive: Archive, found: usage.Gathered, made: span.Span, asked: Mapping[str, str], clock: Clock
+) -> dict[str, Any]:
+    """What stands beside and below."""
+    db, every = archive.connection, asked.get("show") == "prompts"
+    return {
+        "modes": usage_panels.shares(found.reports["mode"]),
+        "actors": usage_panels.shares(found.reports["actor"]),
+        "estimated": bool(found.totals.estimated_calls),
+        "budgets": usage_panels.budgets(db, clock),
+        "bridge": None if made.which.model else usage_panels.bridge(db, made),
+        "prompts": usage_panels.prompts(found.prompts, found.shorts, clock),
+        "every": every,
+        "prompts_href": span.address(asked, show="" if every else "prompts"),
+        "sources": usage_panels.price_sources(db, clock.now),
+    }
 
 
 def _projects(archive: Archive, made: span.Span) -> list[tuple[str, str]]:
