@@ -24,9 +24,9 @@ class Prompt(Struct, frozen=True):
     number: int | None
     text: str
     figures: Figures
-    step: str | None
-    at: int | None
-    why: Why
+    step: str | None = None
+    at: int | None = None
+    why: Why = Why()
 
 
 class Asked(Struct, frozen=True):
