@@ -195,11 +195,12 @@ def _why(view: View, one: Compared) -> Line:
             continue
         joint = ", " if parts else ""
         role = "failing" if difference.reason == "unexplained" else ""
-        parts += [(joint, ""), (f"{_counted(difference)} {signed(view, difference.nano)}", role)]
+        parts += [(joint, ""), (f"{counted_reason(difference)} {signed(view, difference.nano)}", role)]
     return tuple(parts)
 
 
-def _counted(one: Difference) -> str:
+def counted_reason(one: Difference) -> str:
+    """`subagents`, `3 copies`: a reason in few words."""
     words = SHORT[one.reason]
     return (
         f"{one.count:,} {words}"

@@ -7,12 +7,14 @@ from typing import Any
 
 from ..ledger.report import Figures
 from ..ledger.top import Asked, Costly, Prompt, Top, short_ids, top
+from ..ledger.why import Why
 from ..schema.document import iso
 from ..story.tools import KINDS
 from .line import Line, View, beside, spans, width
 from .money import money
 from .options import App
 from .rows import command_line
+from .text import wrap
 from .usage import Selection, nothing_matches
 from .usage_export import figures_json
 from .usage_words import cached, cost, dollars, estimate
@@ -20,6 +22,7 @@ from .words import counted, tokens
 
 DEFAULT_LIMIT = 5
 PROJECT_CELLS = 20
+LEAST_WHY = 30
 
 
 def show_top(app: App, chosen: Selection, options: Mapping[str, Any]) -> None:
@@ -60,12 +63,36 @@ def draw_top(view: View, found: Top, shorts: Mapping[str, str]) -> Iterator[Line
             (view.glyphs.one_line(prompt.text), ""),
         )
         yield beside(view, left, edge)
+        words = why_words(prompt.why, shorts)
+        if words:
+            indent = " " * (width(left) - width(left[-1:]))
+            for line in wrap(
+                view.glyphs.one_line("; ".join(words)), max(view.width - len(indent), LEAST_WHY)
+            ):
+                yield spans(indent, (line, "label"))
     if found.calls:
         yield ()
         yield spans(("Costliest calls", "title"))
     for call in found.calls:
         left = (*_place(shorts, call.place.session_id, call.number), *_after(view, call.after))
         yield beside(view, left, _call_edge(call))
+
+
+def why_words(why: Why, shorts: Mapping[str, str]) -> list[str]:
+    """What makes a prompt stand out, the most telling first; `shorts` has the short ids of sessions."""
+    found = []
+    if why.failed_tests:
+        words = f"{counted(why.failed_tests, 'failed test run')} on the way"
+        if why.before_pass is not None:
+            words += f", {100 * why.before_pass:.0f}% of the prompt's cost lies before the first pass"
+        found.append(words if why.passed else f"{words}, none passed after")
+    elif why.failed_commands:
+        found.append(f"{counted(why.failed_commands, 'failed command')} on the way")
+    if why.interrupted:
+        found.append("interrupted")
+    if why.fork is not None:
+        found.append(f"the fork {_short(shorts, why.fork)} went on from here")
+    return found
 
 
 def top_json(found: Top) -> dict[str, Any]:
@@ -135,7 +162,16 @@ def _prompt_json(prompt: Prompt) -> dict[str, Any]:
         "turn_id": prompt.turn,
         "turn": prompt.number,
         "text": prompt.text,
+        "at": iso(prompt.at),
         **figures_json(prompt.figures),
+        "why": {
+            "failed_test_runs": prompt.why.failed_tests,
+            "failed_commands": prompt.why.failed_commands,
+            "passed_after": prompt.why.passed,
+            "share_before_pass": None if prompt.why.before_pass is None else round(prompt.why.before_pass, 4),
+            "interrupted": prompt.why.interrupted,
+            "fork": prompt.why.fork,
+        },
     }
 
 

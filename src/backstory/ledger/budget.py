@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from datetime import tzinfo
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from .ranges import Period, bounds
-from .report import Figures, Filter, total
+from .report import AT, Figures, Filter, places, total
 
 Scope = Literal["all", "project", "model"]
 
@@ -77,15 +78,36 @@ def standings(connection: sqlite3.Connection, now: int, tz: tzinfo | None) -> li
     return [_standing(connection, one, now, tz) for one in budgets(connection)]
 
 
-def _standing(connection: sqlite3.Connection, budget: Budget, now: int, tz: tzinfo | None) -> Standing:
-    since, until = bounds(now, budget.period, tz)
-    which = Filter(
+def passed_at(connection: sqlite3.Connection, one: Standing) -> int | None:
+    """When the call was made with which a budget was passed; null where it is not, or the time is not known."""
+    which = _which(one.budget, one.since, one.until)
+    kinds = ("reported", "estimated", "covered") if one.budget.covered else ("reported", "estimated")
+    where, values = which.where()
+    if which.project is not None:
+        held = [n for n, place in places(connection).items() if which.holds(place)]
+        where += " AND call.file IN (SELECT value FROM json_each(?))"
+        values.append(json.dumps(held))
+    sql = (
+        f"SELECT at FROM (SELECT {AT} AS at, call.n, sum(amount) OVER (ORDER BY {AT}, call.n) AS spent FROM call"
+        f" WHERE {where} AND kind IN ({', '.join('?' * len(kinds))})) WHERE spent > ? ORDER BY at, n LIMIT 1"
+    )
+    found = connection.execute(sql, (*values, *kinds, one.budget.nano)).fetchone()
+    return found[0] if found else None
+
+
+def _which(budget: Budget, since: int, until: int) -> Filter:
+    """The calls that count for a budget."""
+    return Filter(
         since,
         until,
         project=budget.name if budget.scope == "project" else None,
         model=budget.name if budget.scope == "model" else None,
     )
-    figures = total(connection, which)
+
+
+def _standing(connection: sqlite3.Connection, budget: Budget, now: int, tz: tzinfo | None) -> Standing:
+    since, until = bounds(now, budget.period, tz)
+    figures = total(connection, _which(budget, since, until))
     spent = figures.reported + figures.estimated + (figures.covered if budget.covered else 0)
     elapsed = max(now - since, 1)
     return Standing(budget, since, until, figures, spent, spent * (until - since) // elapsed)

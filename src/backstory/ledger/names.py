@@ -116,6 +116,12 @@ def renamed(name: str, config: Config) -> str:
     return name
 
 
+def is_local(route: str | None) -> bool:
+    """Whether a route leads to a model on the user's own machine."""
+    own = (route or "").strip().lower()
+    return own in LOCAL or LOCAL_ADDRESS.match(own) is not None
+
+
 def is_covered(route: str | None, model: str | None, config: Config) -> bool:
     """Whether a subscription, a free offer or the user's own machine pays for a call.
 
@@ -123,7 +129,7 @@ def is_covered(route: str | None, model: str | None, config: Config) -> bool:
     """
     own = (route or "").strip().lower()
     name = (model or "").strip().lower()
-    if own in FREE or own in LOCAL or PLAN.search(own) or LOCAL_ADDRESS.match(own):
+    if own in FREE or is_local(own) or PLAN.search(own):
         return True
     vendor, slash, _ = name.partition("/")
     if name.endswith(":free") or (slash and vendor in FREE):

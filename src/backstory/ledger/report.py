@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any, Literal
 
@@ -168,6 +168,12 @@ class Row(Struct, frozen=True):
     figures: Figures
 
 
+Spawning = dict[int, tuple[int, str | None]]
+KeyOf = Callable[[int, tuple[Any, ...], Place], Any]
+Grouping = tuple[tuple[str, ...], KeyOf]
+"""The columns of `call` that the key of a group is made of, and the function that makes it."""
+
+
 class Report(Struct, frozen=True):
     """The answer: sums over all calls, and the same by group."""
 
@@ -178,15 +184,38 @@ class Report(Struct, frozen=True):
 
 def report(connection: sqlite3.Connection, by: By, which: Filter, tz: tzinfo | None = None) -> Report:
     """Sums by group: days, weeks and months in order, all else the costliest first."""
-    totals, groups = Figures(), dict[Key, Figures]()
-    files = places(connection)
-    columns, key_of = _grouping(connection, by, which, tz)
+    grouping = grouping_of(connection, by, which, tz)
+    totals, (groups,) = fold(connection, which, [grouping], places(connection))
+    return made_report(by, totals, groups)
+
+
+def fold(
+    connection: sqlite3.Connection, which: Filter, groupings: Sequence[Grouping], files: Mapping[int, Place]
+) -> tuple[Figures, list[dict[Any, Figures]]]:
+    """Sums over all calls, and for each grouping its sums by key; the calls are gone through once."""
+    totals, found = Figures(), list[dict[Any, Figures]]()
+    columns, folds = list[str](), list[tuple[slice, KeyOf, dict[Any, Figures]]]()
+    for own, key_of in groupings:
+        found.append({})
+        folds.append((slice(len(columns), len(columns) + len(own)), key_of, found[-1]))
+        columns += own
     for cell in cells(connection, columns, which):
         place = files[cell.file]
-        if which.holds(place):
-            totals.add(cell, place.session)
-            groups.setdefault(key_of(cell, place), Figures()).add(cell, place.session)
-    found = [(key, groups[key]) for key in groups]
+        if not which.holds(place):
+            continue
+        totals.add(cell, place.session)
+        for part, key_of, groups in folds:
+            key = key_of(cell.file, cell.values[part], place)
+            figures = groups.get(key)
+            if figures is None:
+                figures = groups[key] = Figures()
+            figures.add(cell, place.session)
+    return totals, found
+
+
+def made_report(by: By, totals: Figures, groups: Mapping[Key, Figures]) -> Report:
+    """Folded sums as a report, its rows in order."""
+    found = list(groups.items())
     if by in PERIODS:
         found.sort(key=lambda item: item[0][0] or "")
     else:
@@ -226,12 +255,14 @@ def places(connection: sqlite3.Connection) -> dict[int, Place]:
     return {n: Place(*values) for n, *values in connection.execute(sql)}
 
 
-def turn_modes(connection: sqlite3.Connection) -> Callable[[int, str | None], str | None]:
+def turn_modes(
+    connection: sqlite3.Connection, spawning: Spawning | None = None
+) -> Callable[[int, str | None], str | None]:
     """A function from a call's file and turn to the mode; a child works in the mode of the turn that spawned it."""
     modes: dict[tuple[int, str], str | None] = {
         (file, own): mode for file, own, mode in connection.execute("SELECT file, id, mode FROM turn")
     }
-    spawning = spawning_turns(connection)
+    spawning = spawning_turns(connection) if spawning is None else spawning
 
     def mode_of(file: int, turn: str | None) -> str | None:
         place = spawning.get(file, (file, turn))
@@ -240,7 +271,7 @@ def turn_modes(connection: sqlite3.Connection) -> Callable[[int, str | None], st
     return mode_of
 
 
-def spawning_turns(connection: sqlite3.Connection) -> dict[int, tuple[int, str | None]]:
+def spawning_turns(connection: sqlite3.Connection) -> Spawning:
     """For every file of a child, the root's file and the turn in which it was spawned; also for a child's child."""
     sql = (
         "SELECT child.n, step.file, turn.id FROM file AS child"
@@ -257,31 +288,34 @@ def spawning_turns(connection: sqlite3.Connection) -> dict[int, tuple[int, str |
     return found
 
 
-def _grouping(
-    connection: sqlite3.Connection, by: By, which: Filter, tz: tzinfo | None
-) -> tuple[tuple[str, ...], Callable[[Cell, Place], Key]]:
-    """The columns to group by in SQL, and the function from a cell and its place to the key of its row."""
+def grouping_of(
+    connection: sqlite3.Connection, by: By, which: Filter, tz: tzinfo | None, spawning: Spawning | None = None
+) -> Grouping:
+    """The columns to group by in SQL, and the function from a file, their values and its place to a row's key.
+
+    `spawning` is what `spawning_turns` gave, where it is at hand.
+    """
     if by in ("day", "week", "month"):
-        first, last = _span(connection, which)
-        return (ranges.day_sql(AT, first, last, tz),), lambda cell, _: (_period(by, cell.values[0]),)
+        first, last = span(connection, which)
+        return (ranges.day_sql(AT, first, last, tz),), lambda _, values, __: (_period(by, values[0]),)
     if by == "mode":
-        mode_of = turn_modes(connection)
-        return ("call.turn",), lambda cell, _: (mode_of(cell.file, cell.values[0]),)
+        mode_of = turn_modes(connection, spawning)
+        return ("call.turn",), lambda file, values, _: (mode_of(file, values[0]),)
     if by == "model":
-        return ("call.name", "call.route"), lambda cell, _: (cell.values[0] or NAMELESS, cell.values[1])
+        return ("call.name", "call.route"), lambda _, values, __: (values[0] or NAMELESS, values[1])
     if by == "provider":
-        return ("call.route",), lambda cell, _: (cell.values[0],)
+        return ("call.route",), lambda _, values, __: (values[0],)
     if by == "project":
-        return (), lambda _, place: (place.project,)
+        return (), lambda _, __, place: (place.project,)
     if by == "session":
-        return (), lambda _, place: (place.session_id, place.project, place.title)
+        return (), lambda _, __, place: (place.session_id, place.project, place.title)
     if by == "source":
-        return (), lambda _, place: (place.surface,)
-    return (), lambda _, place: ("root" if place.actor == "root" else place.actor_type,)
+        return (), lambda _, __, place: (place.surface,)
+    return (), lambda _, __, place: ("root" if place.actor == "root" else place.actor_type,)
 
 
-def _span(connection: sqlite3.Connection, which: Filter) -> tuple[int, int]:
-    """The first and the last moment of the calls that are let through."""
+def span(connection: sqlite3.Connection, which: Filter) -> tuple[int, int]:
+    """The first and the last moment of the calls that are let through, of all projects; 0 where there is none."""
     where, values = which.where()
     first, last = connection.execute(
         f"SELECT min({AT}), max({AT}) FROM call WHERE {where}", values

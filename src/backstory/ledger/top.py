@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
+from heapq import nsmallest
 
 from msgspec import Struct
 
 from ..store.derived import short_id
-from .report import Figures, Filter, Place, Row, cells, places, report, spawning_turns
+from .report import Figures, Filter, Grouping, Place, Row, Spawning, fold, places, report, spawning_turns
+from .why import Why, why
 
 
 class Prompt(Struct, frozen=True):
-    """A prompt and what it cost, children included. `number` is its place in the session, null where it has left it."""
+    """A prompt and what it cost, children included. `number` is its place in the session, null where it has left it.
+
+    `step` is the id of its first step, `at` when it was asked, `why` what makes it stand out.
+    """
 
     place: Place
     turn: str | None
     number: int | None
     text: str
     figures: Figures
+    step: str | None = None
+    at: int | None = None
+    why: Why = Why()
 
 
 class Asked(Struct, frozen=True):
@@ -67,26 +76,39 @@ def short_ids(connection: sqlite3.Connection) -> dict[str, str]:
     return {own: short if len(owns) == 1 else own for short, owns in found.items() for own in owns}
 
 
+def prompt_grouping(spawning: Spawning) -> Grouping:
+    """Groups calls by the prompt that they served: its file and its id."""
+    return ("call.turn",), lambda file, values, _: spawning.get(file) or (file, values[0])
+
+
 def _prompts(connection: sqlite3.Connection, which: Filter, limit: int) -> list[Prompt]:
     files, spawning = places(connection), spawning_turns(connection)
-    groups: dict[tuple[int, str | None], Figures] = {}
-    for cell in cells(connection, ("call.turn",), which):
-        place = files[cell.file]
-        if which.holds(place):
-            key = spawning.get(cell.file, (cell.file, cell.values[0]))
-            groups.setdefault(key, Figures()).add(cell, place.session)
-    known = [(key, figures) for key, figures in groups.items() if key[1] is not None]
-    known.sort(key=lambda item: (item[1].rank, item[0]))
+    _, (groups,) = fold(connection, which, [prompt_grouping(spawning)], files)
+    return costliest_prompts(connection, groups, files, spawning, limit)
+
+
+def costliest_prompts(
+    connection: sqlite3.Connection,
+    groups: Mapping[tuple[int, str | None], Figures],
+    files: Mapping[int, Place],
+    spawning: Spawning,
+    limit: int,
+) -> list[Prompt]:
+    """The costliest of the prompts in sums that were folded by `prompt_grouping`."""
+    known = [(file, turn, figures) for (file, turn), figures in groups.items() if turn is not None]
     found = []
-    for (file, turn), figures in known[:limit]:
-        words = connection.execute(
-            "SELECT step.subject FROM turn JOIN step ON step.file = turn.file AND step.msg >= turn.msg"
-            " WHERE turn.file = ? AND turn.id = ? AND step.turn = turn.n AND step.kind = 'user'"
-            " ORDER BY step.msg, step.sub LIMIT 1",
+    for file, turn, figures in nsmallest(limit, known, key=lambda item: (item[2].rank, item[:2])):
+        row = connection.execute(
+            "SELECT step.subject, step.id, turn.at FROM turn LEFT JOIN step ON step.file = turn.file"
+            " AND step.msg >= turn.msg AND step.turn = turn.n AND step.kind = 'user'"
+            " WHERE turn.file = ? AND turn.id = ? ORDER BY step.msg, step.sub LIMIT 1",
             (file, turn),
         ).fetchone()
-        text = words[0] if words else ""
-        found.append(Prompt(files[file], turn, _number(connection, file, turn), text, figures))
+        text, step, at = row or (None, None, None)
+        children = [child for child, place in spawning.items() if place == (file, turn)]
+        number = _number(connection, file, turn)
+        stands_out = why(connection, file, turn, children)
+        found.append(Prompt(files[file], turn, number, text or "", figures, step, at, stands_out))
     return found
 
 

@@ -22,7 +22,20 @@ from . import guard, live
 from .desk import Desk
 from .html import STATIC
 from .pages import (
-    changes, cost, export, facts, frame, memory, memory_writes, search, session, sessions, setup, steps, usage, verdicts
+    changes,
+    cost,
+    export,
+    facts,
+    frame,
+    memory,
+    memory_writes,
+    search,
+    session,
+    sessions,
+    setup,
+    steps,
+    usage,
+    verdicts,
 )
 from .status import Status
 

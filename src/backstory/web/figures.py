@@ -14,6 +14,7 @@ from ..schema.words import relative
 from ..store.results import Cost
 
 EMPTY = Markup("")
+UNTITLED = "(no prompt)"
 
 
 class Clock(NamedTuple):

@@ -27,7 +27,7 @@ from ..figures import Clock, line
 
 CARDS = 4
 LIMIT = 50
-UNTITLED = "(no prompt)"
+UNTITLED = figures.UNTITLED
 VERDICTS = {"good": "Good", "needs_work": "Needs work", "bad": "Bad"}
 RANGES = (
     ("", "Any time"),
