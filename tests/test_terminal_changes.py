@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from backstory.cli.unified import Diff
 from test_terminal_story import VIEW, Story, session
 
 from backstory.cli.changes import diffs, draw_patch, patch_text

@@ -37,13 +37,15 @@ from .pages import (
     usage,
     verdicts,
 )
+from .sheet import sheet
 from .status import Status
 
 Page = Callable[[Desk, Request], Response]
 Write = Callable[[Desk, Request, Mapping[str, str]], Response]
 FORM_BYTES = 1_000_000
 """An exchange of the memory that is edited: two texts of 20,000 characters, each up to 12 bytes in a form."""
-STATIC_FILES = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
+SHEET = "app.css"
+STATIC_FILES = {"app.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
 def create_app(
@@ -183,7 +185,9 @@ def _later(desk: Desk, request: Request) -> Response:
 
 def _static(desk: Desk, request: Request) -> Response:
     name = request.path_params["name"]
-    if name not in STATIC_FILES:
+    if name != SHEET and name not in STATIC_FILES:
         return PlainTextResponse("There is no such file.\n", 404)
     headers = {"cache-control": "public, max-age=31536000, immutable"} if "v" in request.query_params else {}
+    if name == SHEET:
+        return Response(sheet(), media_type="text/css", headers=headers)
     return FileResponse(STATIC / name, media_type=STATIC_FILES[name], headers=headers)
