@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from timelimit import within
 
 from backstory.web import ansi, bodies, prose
+from backstory.web.app import FORM_BYTES
 from backstory.web.code import drawn, highlighted
 
 PAGES = ("/", "/search?q=redis", "/help", "/nothing")
@@ -104,7 +105,8 @@ def test_a_page_does_not_wait_for_a_pass_that_writes(home: Home) -> None:
 
 
 def test_a_form_that_is_too_long_is_refused(client: TestClient) -> None:
-    answer = client.post("/s/w0c4r/verdict", content=b"note=" + b"x" * 300_000, headers={"origin": HOST})
+    long = b"note=" + b"x" * FORM_BYTES
+    answer = client.post("/s/w0c4r/verdict", content=long, headers={"origin": HOST})
     assert answer.status_code == 413
 
 
