@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
@@ -62,18 +63,24 @@ def href(one: Passage, position: int | None = None) -> str:
 def result(desk: Desk, archive: Archive, clock: Clock, group: Group, words: Sequence[str]) -> View:
     """A result of recall, each text around the words that were looked for."""
     one = group.first
-    asked, answered = around(one.asked or "", words, ASKED), around(one.answered, words, ANSWERED)
     return _view(
         desk,
         archive,
         clock,
         one,
         words,
-        marked(asked.text, asked.spans),
-        marked(answered.text, answered.spans),
+        _excerpt(one.asked or "", words, ASKED),
+        _excerpt(one.answered, words, ANSWERED),
         more=False,
         others=[(str(place), href(one, place)) for place in group.others],
     )
+
+
+def _excerpt(text: str, words: Sequence[str], room: int) -> Markup:
+    """A text around the words that were looked for, in one line."""
+    found = around(text, words, room)
+    # One blank for each, so that the words stay where they are.
+    return marked(re.sub(r"\s", " ", found.text), found.spans)
 
 
 def whole(desk: Desk, archive: Archive, clock: Clock, one: Passage, limit: int | None = LONG) -> View:
@@ -105,7 +112,6 @@ def _view(
     others: list[tuple[str, str]],
 ) -> View:
     failure = one.failure
-    told = around(telling(failure.error, words), words, ASKED) if failure is not None else None
     return View(
         id=one.id,
         title=line(one.title),
@@ -119,7 +125,7 @@ def _view(
         answered=answered,
         more=more,
         command=line(failure.command)[:160] if failure is not None else "",
-        error=marked(told.text, told.spans) if told is not None else figures.EMPTY,
+        error=_excerpt(telling(failure.error, words), words, ASKED) if failure is not None else figures.EMPTY,
         fixed=fixed(desk, archive, one, failure) if failure is not None else figures.EMPTY,
         first=one.kind == "mended",
         gone=one.gone,
