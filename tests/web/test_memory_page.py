@@ -578,5 +578,5 @@ def test_keys_move_along_the_conversations(learned: Home, visit: Open) -> None:
 
 def test_a_result_stands_in_one_line_whatever_lines_its_text_has(learned: Home) -> None:
     page = learned.client().get("/memory", params={"q": "limiter allow"}).text
-    assert "redis-limiter.ts" in page
+    assert "a small `log-once.ts`" in page
     assert "␊" not in page
