@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
 
@@ -14,7 +15,8 @@ from .folders import Place, with_parents
 from .learn import Learned, Progress, behind, by_owner, learn
 from .opening import Opened
 from .rank import Scope
-from .recall import Passage, Recall, counts, exchanges, fact, recall
+from .recall import Passage, Recall, counts, exchanges, fact, numbered, recall
+from .recent import recent
 from .undo import Taken
 from .workspaces import DEFAULT, Claimed, Owner, Owners, Workspace
 
@@ -135,21 +137,12 @@ class Memory:
         since: int | None = None,
         limit: int = 10,
     ) -> list[Passage]:
-        """The newest exchanges, newest first: of the project in `folder`, or of the one that is named, or of all."""
+        """The newest exchanges, newest first: of the project in `folder`, or of the one that is named, or of all.
+
+        Copies of one show once, for the session that began first.
+        """
         scope = self._scope(workspace, folder, project, since)
-        condition, values = "conversation.workspace = ?", [scope.workspace]
-        wheres: list[object] = list(values)
-        if project is not None:
-            condition += " AND conversation.project = ? COLLATE NOCASE"
-            wheres.append(project)
-        elif scope.folder is not None:
-            condition += " AND substr(conversation.folder || '/', 1, length(?) + 1) = ? || '/'"
-            wheres += [scope.folder, scope.folder]
-        if since is not None:
-            condition += " AND exchange.at >= ?"
-            wheres.append(since)
-        ordered = f"{condition} ORDER BY exchange.at DESC, exchange.n DESC LIMIT ?"
-        return [passage for passage, _ in exchanges(self.connection, ordered, *wheres, limit)]
+        return recent(self.connection, scope, limit)
 
     def projects(self, workspace: str = DEFAULT) -> list[browse.Project]:
         """The projects of what was learned, the one that was worked in last first."""
@@ -230,7 +223,12 @@ class Memory:
             " ORDER BY at DESC, kind, n DESC LIMIT ?",
             (number, project, project, facts_only, -1 if limit is None else limit),
         ).fetchall()
-        return [self._passage(Item(kind, n)) for kind, n in rows]
+        own = numbered(self.connection, [n for kind, n in rows if kind == "exchange"])
+        found = {passage.id: passage for passage, _ in own}
+        for kind, n in rows:
+            if kind == "fact":
+                found[f"f{n}"] = self._passage(Item("fact", n))
+        return [found[f"{kind[0]}{n}"] for kind, n in rows]
 
     def _passage(self, item: Item) -> Passage:
         if item.kind == "fact":
@@ -306,11 +304,10 @@ class Memory:
     def copies(self, ids: Sequence[str]) -> int:
         """How many other exchanges are copies of these items, by their ids."""
         numbers = [int(text[1:]) for text in ids if text.startswith("e")]
-        marks = ",".join("?" * len(numbers))
         (count,) = self.connection.execute(
-            f"SELECT count(*) FROM exchange WHERE key IN (SELECT key FROM exchange WHERE n IN ({marks}))"
-            f" AND n NOT IN ({marks})",
-            (*numbers, *numbers),
+            "WITH own (n) AS (SELECT value FROM json_each(?)) SELECT count(*) FROM exchange"
+            " WHERE key IN (SELECT key FROM exchange WHERE n IN own) AND n NOT IN own",
+            (json.dumps(numbers),),
         ).fetchone()
         return int(count)
 
