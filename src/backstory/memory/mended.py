@@ -130,7 +130,7 @@ class _Between:
         """The first changed lines of the edits, a file under its name."""
         lines: list[str] = []
         for place in _within(self._edits, first, last):
-            if len(lines) >= DIFF_LINES:
+            if len(lines) > DIFF_LINES:
                 break
             lines += self._changed_lines(self.facts[place])
         kept = lines[:DIFF_LINES]
