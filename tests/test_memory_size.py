@@ -38,6 +38,17 @@ USES: dict[str, Use] = {
 }
 
 
+def test_a_session_is_read_once_for_all_of_its_passages(tmp_path: Path) -> None:
+    with of_sessions(tmp_path / "home", long_session(tmp_path / "sessions", 40)) as opened:
+        opened.memory.learn()
+        for use in (*USES.values(), lambda one: one.memory.recall("answer question", limit=20)):
+            read: list[str] = []
+            opened.connection.set_trace_callback(read.append)
+            assert use(opened)
+            opened.connection.set_trace_callback(None)
+            assert len([one for one in read if one.startswith("SELECT turn.id FROM turn")]) == 1
+
+
 @pytest.mark.parametrize("use", USES)
 def test_what_is_listed_costs_as_much_as_it_is_long(tmp_path: Path, use: str) -> None:
     work = []

@@ -76,7 +76,8 @@ def _conversations(connection: sqlite3.Connection) -> Iterator[Part]:
         mended = list(
             _rows(
                 connection,
-                "SELECT position, mended_position, step_id, mended_by, at, after AS after_ms, command, error, changed, ran, diff"
+                "SELECT position, mended_position, step_id, mended_by, at, after AS after_ms, command, error, changed,"
+                " ran, diff"
                 " FROM mended WHERE conversation = ? ORDER BY n",
                 n,
             )

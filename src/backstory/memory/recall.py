@@ -105,8 +105,9 @@ def recall(connection: sqlite3.Connection, query: str, workspace: str, scope: Sc
     top = ranked.found[0].score if ranked.found else 1.0
     found: list[Passage] = []
     seen: set[str] = set()
+    sessions = Sessions(connection)
     for place, n in enumerate(failures.repeated(connection, query, scope, min(MENDED, limit))):
-        passage = _of_mended(connection, n)
+        passage = _of_mended(connection, n, sessions)
         if passage is not None and passage.id not in seen:
             seen.add(passage.id)
             found.append(replace(passage, score=top * (1 + 1 / (place + 1))))
@@ -115,7 +116,7 @@ def recall(connection: sqlite3.Connection, query: str, workspace: str, scope: Sc
     for one in ranked.found:
         if len(found) >= limit:
             break
-        passage = _of_row(connection, firsts[one.row])
+        passage = _of_row(connection, firsts[one.row], sessions)
         if passage is None or passage.id in seen:
             continue
         if passage.session_id is not None and per_session[passage.session_id] >= PER_SESSION:
@@ -155,12 +156,13 @@ def counts(connection: sqlite3.Connection, workspace: int) -> tuple[int, int]:
     return int(conversations), int(facts)
 
 
-def _of_row(connection: sqlite3.Connection, row: int) -> Passage | None:
+def _of_row(connection: sqlite3.Connection, row: int, sessions: Sessions) -> Passage | None:
     """What an index row stands for."""
     n, is_fact = divmod(row, 2)
     if is_fact:
         return fact(connection, n)
-    return next((passage for passage, _ in exchanges(connection, "exchange.n = ?", n)), None)
+    own = exchanges(connection, "exchange.n = ?", n, sessions=sessions)
+    return next((passage for passage, _ in own), None)
 
 
 def fact(connection: sqlite3.Connection, n: int) -> Passage | None:
@@ -171,7 +173,7 @@ def fact(connection: sqlite3.Connection, n: int) -> Passage | None:
     return Passage("fact", f"f{n}", f"fact/{n}", found[2], found[1], None, found[0])
 
 
-class _Sessions:
+class Sessions:
     """What passages show of their sessions: read once each, however many exchanges of them there are."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -190,10 +192,13 @@ class _Sessions:
 
 
 def exchanges(
-    connection: sqlite3.Connection, condition: str, *values: object
+    connection: sqlite3.Connection, condition: str, *values: object, sessions: Sessions | None = None
 ) -> Iterator[tuple[Passage, int]]:
-    """Exchanges of the memory as passages, each with the key that its copies share; `condition` is SQL."""
-    sessions = _Sessions(connection)
+    """Exchanges of the memory as passages, each with the key that its copies share; `condition` is SQL.
+
+    `sessions` is what was read of theirs already.
+    """
+    sessions = sessions or Sessions(connection)
     for row in connection.execute(f"{_EXCHANGE} WHERE {condition}", values).fetchall():
         n, session_id, position, message_id, step_id, key, at, asked, answered, paths = row[:10]
         conversation, project, title, session, gone_at = row[10:]
@@ -251,7 +256,7 @@ def _failure(connection: sqlite3.Connection, condition: str, *values: object) ->
     )
 
 
-def _of_mended(connection: sqlite3.Connection, n: int) -> Passage | None:
+def _of_mended(connection: sqlite3.Connection, n: int, sessions: Sessions) -> Passage | None:
     """The exchange in which a failure was mended, with that failure."""
     failure = _failure(connection, "n = ?", n)
     assert failure is not None
@@ -262,6 +267,7 @@ def _of_mended(connection: sqlite3.Connection, n: int) -> Passage | None:
                 "exchange.n = (SELECT e.n FROM mended JOIN exchange AS e ON e.conversation = mended.conversation"
                 " AND e.position <= coalesce(mended.position, 1) WHERE mended.n = ? ORDER BY e.position DESC LIMIT 1)",
                 n,
+                sessions=sessions,
             )
         ),
         None,
