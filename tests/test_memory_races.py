@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -204,6 +205,45 @@ def test_an_item_that_another_process_forgot_cannot_be_edited(tmp_path: Path) ->
         with meanwhile(opened, forget(one)), pytest.raises(InputError, match="forgotten meanwhile"):
             opened.memory.edit(one, **{"answered" if one == "e1" else "text": "new"})
     assert opened.connection.execute("SELECT count(*) FROM revision").fetchone() == (0,)
+    opened.close()
+
+
+READS: list[Callable[[Archive], object]] = [
+    lambda opened: opened.memory.items(),
+    lambda opened: opened.memory.recent(),
+    lambda opened: opened.memory.open(ID, around=9),
+    lambda opened: opened.memory.conversation(ID),
+    lambda opened: [one.id for one in opened.memory.recall("answer question").results],
+    lambda opened: opened.memory.forgettable(session_id=ID, item_ids=["e1"]),
+]
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("at", range(1, 12))
+def test_a_reading_is_of_one_moment(tmp_path: Path, read: Callable[[Archive], object], at: int) -> None:
+    """Whatever another process takes out between two of its queries, it shows what was there when it began."""
+    opened, _ = grown(tmp_path)
+    opened.memory.remember("an answer to every question")
+    before = read(opened)
+    asked = 0
+
+    def look(statement: str) -> None:
+        nonlocal asked
+        asked += statement.startswith("SELECT")
+        if asked == at:
+            asked += 1
+            with sqlite3.connect(opened.path, isolation_level=None) as other:
+                for table in ("exchange", "fact", "conversation", "memory_fts"):
+                    other.execute(f"DELETE FROM {table}")
+
+    opened.connection.set_trace_callback(look)
+    found = None
+    try:
+        found = read(opened)
+    except InputError:
+        assert at == 1, "only before the first query it may all be gone"
+    opened.connection.set_trace_callback(None)
+    assert at == 1 or found == before
     opened.close()
 
 

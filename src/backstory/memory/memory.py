@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Concatenate, ParamSpec, TypeVar
 
 from msgspec import Struct
 
 from ..errors import InputError
+from ..store.database import snapshot
 from . import browse, change, export, opening, undo, workspaces
 from .change import Author, Item
 from .folders import Place, with_parents
 from .learn import Learned, Progress, behind, by_owner, learn
 from .opening import Opened
 from .rank import Scope
-from .recall import Passage, Recall, counts, exchanges, fact, numbered, recall
+from .recall import Passage, Recall, Sessions, counts, exchanges, fact, numbered, recall
 from .recent import recent
 from .undo import Taken
 from .workspaces import DEFAULT, Claimed, Owner, Owners, Workspace
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _of_one_moment(method: Callable[Concatenate[Memory, P], R]) -> Callable[Concatenate[Memory, P], R]:
+    """Has all readings of a method see the memory as it is when it begins."""
+
+    @functools.wraps(method)
+    def reading(self: Memory, /, *values: P.args, **named: P.kwargs) -> R:
+        with snapshot(self.connection):
+            return method(self, *values, **named)
+
+    return reading
 
 
 class Forgettable(Struct, frozen=True):
@@ -93,6 +110,7 @@ class Memory:
 
     # Recalling
 
+    @_of_one_moment
     def recall(
         self,
         query: str,
@@ -116,6 +134,7 @@ class Memory:
         number = workspaces.number(self.connection, workspace)
         return Scope(number, self.now(), Place(folder).folder if folder else None, project, since)
 
+    @_of_one_moment
     def open(
         self, source: str, position: int | None = None, *, around: int = 1, workspace: str = DEFAULT
     ) -> Opened:
@@ -128,6 +147,7 @@ class Memory:
         number = workspaces.number(self.connection, workspace)
         return opening.open(self.connection, number, workspace, source, position, around)
 
+    @_of_one_moment
     def recent(
         self,
         workspace: str = DEFAULT,
@@ -148,6 +168,7 @@ class Memory:
         """The projects of what was learned, the one that was worked in last first."""
         return browse.projects(self.connection, workspaces.number(self.connection, workspace))
 
+    @_of_one_moment
     def conversations(
         self, workspace: str = DEFAULT, *, project: str | None, limit: int = 50, offset: int = 0
     ) -> list[browse.Conversation]:
@@ -155,6 +176,7 @@ class Memory:
         number = workspaces.number(self.connection, workspace)
         return browse.conversations(self.connection, number, project, limit=limit, offset=offset)
 
+    @_of_one_moment
     def conversation(self, session_id: str, workspace: str = DEFAULT) -> list[Passage]:
         """The exchanges of a session, in order; empty where a workspace has none of it."""
         number = workspaces.number(self.connection, workspace)
@@ -200,10 +222,9 @@ class Memory:
             author=author,
             now=self.now(),
         )
-        found = fact(self.connection, added.n)
-        assert found is not None
-        return found
+        return self._passage(added)
 
+    @_of_one_moment
     def items(
         self,
         workspace: str = DEFAULT,
@@ -230,16 +251,17 @@ class Memory:
                 found[f"f{n}"] = self._passage(Item("fact", n))
         return [found[f"{kind[0]}{n}"] for kind, n in rows]
 
-    def _passage(self, item: Item) -> Passage:
+    def _passage(self, item: Item, sessions: Sessions | None = None) -> Passage:
         if item.kind == "fact":
             found = fact(self.connection, item.n)
         else:
-            found = next(
-                (passage for passage, _ in exchanges(self.connection, "exchange.n = ?", item.n)), None
-            )
-        assert found is not None
+            own = exchanges(self.connection, "exchange.n = ?", item.n, sessions=sessions)
+            found = next((passage for passage, _ in own), None)
+        if found is None:
+            raise InputError(f"{item.id} was forgotten meanwhile.")
         return found
 
+    @_of_one_moment
     def item(self, text: str) -> Passage:
         """The exchange or fact of an id (`e12`, `f3`). Raises `InputError`."""
         return self._passage(change.item(self.connection, text))
@@ -268,6 +290,7 @@ class Memory:
         """Undo a forgetting: what it took out is there again, with its numbers."""
         undo.put_back(self.connection, taken)
 
+    @_of_one_moment
     def forgettable(
         self,
         workspace: str = DEFAULT,
@@ -279,7 +302,8 @@ class Memory:
     ) -> Forgettable:
         """What forgetting by ids, by a session, by a project or by a query would take. Raises `InputError`."""
         number = workspaces.number(self.connection, workspace)
-        found = [self.item(text) for text in item_ids]
+        known = Sessions(self.connection)
+        found = [self._passage(change.item(self.connection, text), known) for text in item_ids]
         sessions: list[tuple[str, str]] = []
         if session_id is not None:
             sessions += self._sessions("session.id = ?", session_id)

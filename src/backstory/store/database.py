@@ -93,7 +93,10 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Several readings of one moment, whatever another process writes meanwhile."""
+    """Several readings of one moment, whatever another process writes meanwhile; within a transaction, of its own."""
+    if connection.in_transaction:
+        yield
+        return
     connection.execute("BEGIN")
     try:
         yield
