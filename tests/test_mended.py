@@ -76,6 +76,9 @@ def test_a_failure_goes_with_any_prompt_in_which_it_went_on(tmp_path: Path, posi
         opened.connection.execute("UPDATE conversation SET generation = -1")
         memory.learn()
         assert rows_of(opened) == kept
+        if not kept:
+            opened.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            assert b"+ const bossSalary" not in opened.path.read_bytes()
         memory.put_back(taken)
         assert rows_of(opened) == 1
 

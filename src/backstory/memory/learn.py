@@ -360,8 +360,7 @@ class _Run:
         anew = anew or (row.learned_prep is not None and row.learned_prep != PREP)
         marked.settle(self.connection, prepared)
         changed = keep.exchanges(self.connection, n, standing.rows, anew=anew)
-        keep.mended(self.connection, n, failures)
-        keep.drop_failures(self.connection, n, standing.forgotten)
+        keep.mended(self.connection, n, [one for one in failures if not one.goes_through(standing.forgotten)])
         return changed
 
     def _project(self, row: _Row, facts: Session) -> tuple[str | None, str | None]:

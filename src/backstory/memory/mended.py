@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
@@ -43,6 +43,14 @@ class Mended(Struct, frozen=True):
     changed: tuple[tuple[str, int, int], ...]
     ran: tuple[str, ...]
     diff: str
+
+    def goes_through(self, positions: Collection[int]) -> bool:
+        """Whether it went on in any of these prompts, from the failure to what made it pass."""
+        first = self.position or 0
+        return any(
+            first <= one and (self.mended_position is None or one <= self.mended_position)
+            for one in positions
+        )
 
 
 def of_session(connection: sqlite3.Connection, session: int) -> list[Mended]:
