@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from memories import of_recording, of_sessions, said
@@ -132,6 +133,38 @@ def test_the_project_at_hand_is_that_of_the_nearest_folder_that_is_known(tmp_pat
         assert memory.project_at("/dev") is None
 
 
+def forked_into(root: Path, folder: str, other: str) -> tuple[Session, Session]:
+    """A session of one project, and its fork in another."""
+    first, second = sessions_in(root, folder, other)
+    second.messages = [dict(message) for message in first.messages]
+    return first, second
+
+
+def test_copies_are_one_exchange_among_the_recent(tmp_path: Path) -> None:
+    first, second = forked_into(tmp_path / "sessions", "/dev/alpha", "/dev/beta")
+    second.prompt("more")
+    with of_sessions(tmp_path / "home", first, second) as opened:
+        memory = opened.memory
+        memory.learn()
+        assert [(one.asked, one.session_id) for one in memory.recent()] == [
+            ("more", second.session_id),
+            ("in /dev/alpha", first.session_id),
+        ]
+        assert [one.asked for one in memory.recent(limit=2)] == ["more", "in /dev/alpha"]
+        for scope in ({"project": "beta"}, {"folder": "/dev/beta"}):
+            assert [one.project for one in memory.recent(**scope)] == ["beta", "beta"]
+
+
+def test_a_copy_in_scope_is_recalled_for_one_that_is_not(tmp_path: Path) -> None:
+    first, second = forked_into(tmp_path / "sessions", "/dev/alpha", "/dev/beta")
+    with of_sessions(tmp_path / "home", first, second) as opened:
+        opened.memory.learn()
+        for project in ("alpha", "beta"):
+            (found,) = opened.memory.recall("alpha", project=project).results
+            assert found.project == project
+        assert opened.memory.recall("alpha").results[0].session_id == first.session_id
+
+
 # --- Facts -------------------------------------------------------------------------------------------------
 
 
@@ -164,6 +197,44 @@ def test_a_fact_without_a_text_or_with_too_much_of_it_is_refused(empty: Archive,
     with pytest.raises(InputError, match=r"no text|takes 20,000 at most"):
         empty.memory.remember(text)
     assert empty.memory.items() == []
+
+
+@pytest.mark.parametrize("author", ["person", "agent"])
+def test_a_text_that_a_fact_has_again_is_no_forgotten_one(empty: Archive, author: Any) -> None:
+    memory = empty.memory
+    fact = memory.remember("Use tabs.")
+    memory.edit(fact.id, text="Use spaces.")
+    memory.edit(fact.id, text="Use tabs.")
+    assert memory.remember("use tabs.", author=author).id == fact.id
+    with pytest.raises(InputError, match="had this forgotten"):
+        memory.remember("Use spaces.", author="agent")
+    memory.edit(fact.id, text="use TABS.")
+    assert memory.remember("Use tabs.", author=author).answered == "use TABS."
+
+
+def test_no_two_facts_of_a_workspace_say_the_same(empty: Archive) -> None:
+    memory = empty.memory
+    memory.create_workspace("work")
+    first, second = memory.remember("Use tabs."), memory.remember("Use spaces.")
+    with pytest.raises(InputError, match=f"{first.id} says that already"):
+        memory.edit(second.id, text="use  tabs.")
+    assert [one.answered for one in memory.items()] == ["Use spaces.", "Use tabs."]
+    assert memory.remember("Use spaces.", author="agent").id == second.id
+    elsewhere = memory.remember("The port is 8080.", "work")
+    assert memory.edit(elsewhere.id, text="Use tabs.").answered == "Use tabs."
+
+
+def test_no_secret_is_kept_in_a_project_or_exported_in_a_claim(empty: Archive) -> None:
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA1bC2"
+    memory = empty.memory
+    assert memory.remember("a fact", project=token).project == "[masked:github-token]"
+    memory.claim(f"/work/{token}")
+    assert token not in repr(list(memory.export()))
+    assert empty.connection.execute("SELECT title FROM memory_fts").fetchone() != (token,)
+    assert not any(
+        token.casefold() in str(row).casefold()
+        for row in empty.connection.execute("SELECT * FROM memory_fts")
+    )
 
 
 # --- Copies and forgetting ---------------------------------------------------------------------------------

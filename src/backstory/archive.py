@@ -212,11 +212,11 @@ class Archive:
 
     def forget(self, session_id: str, *, with_copies: bool = False) -> forget.Forgettable:
         """Remove a session for good, and with it, when asked, the sessions that hold copies of its conversation."""
-        from .memory import vocabulary
+        from .memory.change import unlearned
 
         what = forget.examine(self.connection, session_id)
         sessions = [session_id, *(what.copies if with_copies else ())]
-        forget.forget(self.connection, sessions, self.now(), also=vocabulary.prune)
+        forget.forget(self.connection, sessions, self.now(), also=unlearned)
         return what
 
     @property

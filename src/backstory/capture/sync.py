@@ -22,7 +22,8 @@ Progress = Callable[[int, int], None]
 class SyncReport(Struct):
     """What a pass saw and did. `read` are the ids of the sessions that changed.
 
-    `torn` are files left for the next change, `skipped` those that cannot be read.
+    `torn` are files left for the next change, `skipped` those that cannot be read. `forgotten` are the ids of sessions
+    that were forgotten while they were read, and so not written.
     """
 
     seen: int = 0
@@ -35,6 +36,7 @@ class SyncReport(Struct):
     skipped: list[Skipped] = field(default_factory=list)
     failed: list[Skipped] = field(default_factory=list)
     roots: list[Listing] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
 
 
 def sync(
@@ -135,6 +137,9 @@ def _read_one(
             written = write.write(connection, reading, drafts, generation)
         except write.Moved:
             continue
+        except write.Forgotten:
+            report.forgotten.append(ref.id)
+            return
         report.torn += reading.torn
         report.skipped += reading.skipped
         report.changed += 1

@@ -89,6 +89,7 @@ class Watcher:
     def look(self) -> None:
         """List every root anew, and note what changed since it was last read, and what is gone."""
         self.refs = {}
+        self._forgotten = set()
         for name, source in self.sources.items():
             listings = [source.look(root) for root in source.roots(self.env, self.sessions_dirs)]
             forgotten = known.forgotten(self.connection, name)
@@ -221,9 +222,18 @@ class Watcher:
             self.log(str(error))
             self.changed(key)
             return False
+        if report.forgotten:
+            self._drop(key)
+            return False
         self._report(key, report)
         self.read(report)
         return bool(report.read) and not report.torn
+
+    def _drop(self, key: Key) -> None:
+        """Follow a session no longer: it was forgotten since the roots were listed."""
+        self._forgotten.add(key)
+        for followed in (self.refs, self.due, self._latest, self._unsettled):
+            followed.pop(key, None)
 
     def _report(self, key: Key, report: SyncReport) -> None:
         for torn in report.torn:

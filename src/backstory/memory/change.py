@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from ..errors import InputError
 from ..redact import mask
-from ..store.database import transaction
+from ..store.database import overwriting, transaction
 from ..store.rows import number
-from . import index, keep, undo, vocabulary
+from . import exchanges, index, keep, marked, undo, vocabulary
+from .keys import key_of
 from .learn import CONVERSATION
 from .undo import Taken
 
@@ -75,16 +77,16 @@ def add_fact(
 
     Raises `InputError` for no text, and for an agent's fact that a person had the memory forget.
     """
-    clean = _checked(text)
+    clean, project = _checked(text), mask(project) if project else project
     key = _fact_key(clean)
     with transaction(connection):
+        known = _equal_fact(connection, workspace, key)
         if author == "person":
-            connection.execute("DELETE FROM tombstone WHERE kind = ? AND key = ?", (FACT, key))
-        elif connection.execute("SELECT 1 FROM tombstone WHERE kind = ? AND key = ?", (FACT, key)).fetchone():
+            _unbury(connection, FACT, key)
+        if known is not None:
+            return Item("fact", known)
+        if marked.is_buried(connection, FACT, key):
             raise InputError("the user had this forgotten; it is not kept again.")
-        for n, known in connection.execute("SELECT n, text FROM fact WHERE workspace = ?", (workspace,)):
-            if _fact_key(known) == key:
-                return Item("fact", n)
         cursor = connection.execute(
             "INSERT INTO fact (workspace, text, project, folder, at, author) VALUES (?, ?, ?, ?, ?, ?)",
             (workspace, clean, project, folder, now, author),
@@ -94,13 +96,34 @@ def add_fact(
     return Item("fact", n)
 
 
+def _equal_fact(connection: sqlite3.Connection, workspace: int, key: str) -> int | None:
+    """The fact of a workspace that says what a key stands for."""
+    for n, known in connection.execute("SELECT n, text FROM fact WHERE workspace = ?", (workspace,)):
+        if _fact_key(known) == key:
+            return int(n)
+    return None
+
+
 def edit_fact(connection: sqlite3.Connection, n: int, text: str, now: int) -> None:
-    """Give a fact another text; the old one does not come back by an agent."""
+    """Give a fact another text; the old one does not come back by an agent, and its place is overwritten.
+
+    Raises `InputError` for no text, for what another fact says already, and for a fact that is not there.
+    """
     clean = _checked(text)
-    with transaction(connection):
-        old, project = connection.execute("SELECT text, project FROM fact WHERE n = ?", (n,)).fetchone()
-        if _fact_key(old) != _fact_key(clean):
+    with overwriting(connection, "memory_fts"):
+        found = connection.execute("SELECT text, project, workspace FROM fact WHERE n = ?", (n,)).fetchone()
+        if found is None:
+            raise InputError(f"f{n} was forgotten meanwhile.")
+        old, project, workspace = found
+        key = _fact_key(clean)
+        if key != _fact_key(old):
+            equal = _equal_fact(connection, workspace, key)
+            if equal is not None:
+                raise InputError(
+                    f"f{equal} says that already. Nothing was changed; forget f{n} if it is not needed."
+                )
             _bury(connection, FACT, _fact_key(old), now)
+            _unbury(connection, FACT, key)
         connection.execute("UPDATE fact SET text = ?, edited_at = ? WHERE n = ?", (clean, now, n))
         index.put(connection, index.row_of_fact(n), clean, title=project or "")
         vocabulary.prune(connection)
@@ -109,22 +132,24 @@ def edit_fact(connection: sqlite3.Connection, n: int, text: str, now: int) -> No
 def edit_exchange(
     connection: sqlite3.Connection, n: int, asked: str | None, answered: str | None, now: int
 ) -> None:
-    """Give an exchange another question or answer, wherever it is kept; learning again keeps the new text."""
-    with transaction(connection):
-        key, old_asked, old_answered = connection.execute(
-            "SELECT key, asked, answered FROM exchange WHERE n = ?", (n,)
-        ).fetchone()
+    """Give an exchange another question or answer, wherever it is kept; learning again keeps the new text.
+
+    The place of the old one is overwritten. Raises `InputError` for no text, and for an exchange that is not there.
+    """
+    with overwriting(connection, "memory_fts"):
+        found = connection.execute("SELECT key, asked, answered FROM exchange WHERE n = ?", (n,)).fetchone()
+        if found is None:
+            raise InputError(f"e{n} was forgotten meanwhile.")
+        key, old_asked, old_answered = found
         new = (
             old_asked if asked is None else _checked(asked),
             old_answered if answered is None else _checked(answered),
         )
         connection.execute("INSERT OR REPLACE INTO revision VALUES (?, ?, ?, ?)", (key, *new, now))
-        connection.execute("UPDATE exchange SET asked = ?, answered = ? WHERE key = ?", (*new, key))
         copies = connection.execute(
-            "SELECT DISTINCT conversation FROM exchange WHERE key = ?", (key,)
+            "UPDATE exchange SET asked = ?, answered = ? WHERE key = ? RETURNING n", (*new, key)
         ).fetchall()
-        for (conversation,) in copies:
-            keep.again(connection, conversation)
+        keep.put(connection, [copy for (copy,) in copies])
         vocabulary.prune(connection)
 
 
@@ -136,42 +161,56 @@ def forget(
     They do not come back when the sessions are learned again. The space is overwritten (`secure_delete`).
     Returns what was taken out, for `undo.put_back`.
     """
-    connection.execute("PRAGMA secure_delete = ON")
-    try:
-        with transaction(connection):
-            taken = _taken(connection, items, sessions)
-            for one in items:
-                if one.kind == "fact":
-                    _forget_fact(connection, one.n, now)
-                else:
-                    _forget_exchange(connection, one.n, now)
-            for source, session_id in sessions:
-                _forget_session(connection, source, session_id, now)
-            vocabulary.prune(connection)
-            for table in ("memory_fts", "mended_fts"):
-                connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    finally:
-        connection.execute("PRAGMA secure_delete = OFF")
+    with overwriting(connection, "memory_fts", "mended_fts"):
+        keys = _keys(connection, items, sessions)
+        facts = [one.n for one in items if one.kind == "fact"]
+        taken = _taken(connection, keys, facts, sessions)
+        for n in facts:
+            _forget_fact(connection, n, now)
+        _forget_exchanges(connection, keys, now)
+        for source, session_id in sessions:
+            _forget_session(connection, source, session_id, now)
+        vocabulary.prune(connection)
     return taken
 
 
-def _taken(
+def unlearned(connection: sqlite3.Connection) -> None:
+    """What else goes in a write that takes sessions out of the archive: their edits, and words that nothing has now."""
+    marked.drop_unrecorded(connection)
+    vocabulary.prune(connection)
+
+
+def _keys(
     connection: sqlite3.Connection, items: Sequence[Item], sessions: Sequence[tuple[str, str]]
+) -> set[int]:
+    """The keys of what is about to be forgotten: of a session also of what was not learned, or not yet."""
+    numbers = json.dumps([one.n for one in items if one.kind == "exchange"])
+    found = connection.execute(
+        "SELECT key FROM exchange WHERE n IN (SELECT value FROM json_each(?))", (numbers,)
+    )
+    keys = {key for (key,) in found}
+    for source, session_id in sessions:
+        home = f"{source}/{session_id}"
+        for (session,) in connection.execute(
+            "SELECT n FROM session WHERE source = ? AND id = ?", (source, session_id)
+        ).fetchall():
+            keys.update(key_of(one, home) for one in exchanges.of_session(connection, session))
+            learned = connection.execute(
+                "SELECT key FROM exchange JOIN conversation ON conversation.n = exchange.conversation"
+                " WHERE conversation.session = ?",
+                (session,),
+            )
+            keys.update(key for (key,) in learned)
+    return keys
+
+
+def _taken(
+    connection: sqlite3.Connection,
+    keys: Collection[int],
+    facts: Sequence[int],
+    sessions: Sequence[tuple[str, str]],
 ) -> Taken:
     """What is about to be forgotten, as it stands."""
-    numbers = [one.n for one in items if one.kind == "exchange"]
-    facts = [one.n for one in items if one.kind == "fact"]
-    keys = {
-        row[0] for n in numbers for row in connection.execute("SELECT key FROM exchange WHERE n = ?", (n,))
-    }
-    for source, session_id in sessions:
-        found = connection.execute(
-            "SELECT key FROM exchange JOIN conversation ON conversation.n = exchange.conversation"
-            " JOIN session ON session.n = conversation.session WHERE session.source = ? AND session.id = ?",
-            (source, session_id),
-        )
-        keys.update(row[0] for row in found)
     texts = [row[0] for n in facts for row in connection.execute("SELECT text FROM fact WHERE n = ?", (n,))]
     tombstones = [
         *((keep.FORGOTTEN, str(key)) for key in sorted(keys)),
@@ -185,6 +224,10 @@ def _bury(connection: sqlite3.Connection, kind: str, key: str, now: int) -> None
     connection.execute("INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?)", (kind, key, now))
 
 
+def _unbury(connection: sqlite3.Connection, kind: str, key: str) -> None:
+    connection.execute("DELETE FROM tombstone WHERE kind = ? AND key = ?", (kind, key))
+
+
 def _forget_fact(connection: sqlite3.Connection, n: int, now: int) -> None:
     found = connection.execute("DELETE FROM fact WHERE n = ? RETURNING text", (n,)).fetchone()
     if found is not None:
@@ -192,20 +235,22 @@ def _forget_fact(connection: sqlite3.Connection, n: int, now: int) -> None:
         _bury(connection, FACT, _fact_key(found[0]), now)
 
 
-def _forget_exchange(connection: sqlite3.Connection, n: int, now: int) -> None:
-    found = connection.execute("SELECT key FROM exchange WHERE n = ?", (n,)).fetchone()
-    if found is None:
-        return  # a copy of it went before
-    _bury(connection, keep.FORGOTTEN, str(found[0]), now)
-    connection.execute("DELETE FROM revision WHERE key = ?", found)
-    for copy, conversation, position in connection.execute(
-        "SELECT n, conversation, position FROM exchange WHERE key = ?", found
-    ).fetchall():
-        keep.drop(connection, [copy])
-        mended = connection.execute(
-            "DELETE FROM mended WHERE conversation = ? AND position = ? RETURNING n", (conversation, position)
-        ).fetchall()
-        index.take_out_mended(connection, [row[0] for row in mended])
+def _forget_exchanges(connection: sqlite3.Connection, keys: Collection[int], now: int) -> None:
+    """Forget exchanges by their keys, wherever they are kept, with the failures that went on in them."""
+    for key in keys:
+        _bury(connection, keep.FORGOTTEN, str(key), now)
+    marked.drop_revisions(connection, keys)
+    copies = connection.execute(
+        "SELECT n, conversation, position FROM exchange WHERE key IN"
+        " (SELECT CAST(value AS INTEGER) FROM json_each(?))",
+        (json.dumps([str(key) for key in keys]),),
+    ).fetchall()
+    keep.drop(connection, [n for n, _, _ in copies])
+    places: dict[int, list[int]] = {}
+    for _, conversation, position in copies:
+        places.setdefault(conversation, []).append(position)
+    for conversation, positions in places.items():
+        keep.drop_failures(connection, conversation, positions)
         if not connection.execute(
             "SELECT 1 FROM exchange WHERE conversation = ?", (conversation,)
         ).fetchone():
@@ -215,15 +260,9 @@ def _forget_exchange(connection: sqlite3.Connection, n: int, now: int) -> None:
 def _forget_session(connection: sqlite3.Connection, source: str, session_id: str, now: int) -> None:
     """Forget a session as a whole: also what is typed in it later is not learned."""
     _bury(connection, CONVERSATION, f"{source}/{session_id}", now)
-    own = connection.execute(
+    for (conversation,) in connection.execute(
         "SELECT conversation.n FROM conversation JOIN session ON session.n = conversation.session"
         " WHERE session.source = ? AND session.id = ?",
         (source, session_id),
-    ).fetchall()
-    for (conversation,) in own:
-        numbers = connection.execute(
-            "SELECT n FROM exchange WHERE conversation = ?", (conversation,)
-        ).fetchall()
-        for (n,) in numbers:
-            _forget_exchange(connection, n, now)
+    ).fetchall():
         keep.drop_conversation(connection, conversation)

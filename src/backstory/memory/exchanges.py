@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from ..schema.exchange import Exchange
-from ..schema.step import ROOT, Message
+from ..schema.step import ROOT, Edit, Message, Read
 from ..store import rows
 from ..store.blocks import BlockReader
 
@@ -69,7 +69,10 @@ def of_session(connection: sqlite3.Connection, session: int) -> list[Exchange]:
             continue
         if kind != "message":
             if found:
-                found[-1].paths[_path(kind, subject)] = None
+                path = _path(kind, subject)
+                if len(subject) >= rows.SUBJECT:
+                    path = _whole_path(kind, reader.body(*place))
+                found[-1].paths[path] = None
             continue
         payload, _ = rows.payload_of(kind, reader.body(*place))
         assert isinstance(payload, Message)
@@ -86,3 +89,10 @@ def _path(kind: str, subject: str) -> str:
     """The path of a read or an edit; a read's subject may have a range of lines behind it."""
     path, colon, lines = subject.rpartition(":")
     return path if kind == "read" and colon and lines.replace("-", "").isdecimal() else subject
+
+
+def _whole_path(kind: str, body: bytes) -> str:
+    """The path out of a step's body: its subject is cut."""
+    payload, _ = rows.payload_of(kind, body)
+    assert isinstance(payload, Edit | Read)
+    return payload.path

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from ..redact import mask
 from .learn import source_key
 
 Kind = Literal["workspace", "conversation", "fact", "revision", "forgotten"]
@@ -51,7 +52,7 @@ def _workspaces(connection: sqlite3.Connection) -> Iterator[Part]:
         claims = connection.execute(
             "SELECT path FROM claim WHERE workspace = ? ORDER BY key", (row.pop("n"),)
         )
-        yield Part("workspace", {**row, "claims": [path for (path,) in claims]})
+        yield Part("workspace", {**row, "claims": [mask(path) for (path,) in claims]})
 
 
 def _conversations(connection: sqlite3.Connection) -> Iterator[Part]:
@@ -75,7 +76,8 @@ def _conversations(connection: sqlite3.Connection) -> Iterator[Part]:
         mended = list(
             _rows(
                 connection,
-                "SELECT position, step_id, mended_by, at, after AS after_ms, command, error, changed, ran, diff"
+                "SELECT position, mended_position, step_id, mended_by, at, after AS after_ms, command, error, changed,"
+                " ran, diff"
                 " FROM mended WHERE conversation = ? ORDER BY n",
                 n,
             )

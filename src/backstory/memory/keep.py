@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 from msgspec import Struct
 
 from ..redact import mask, masked
 from ..schema.exchange import Exchange
-from ..store.rows import number
-from . import index
+from . import index, keys
 from .mended import Mended
 
 FORGOTTEN = "exchange"
-"""The kind of a tombstone for an exchange; its key is `key_of` in decimal."""
+"""The kind of a tombstone for an exchange; its key is that of `keys.py` in decimal."""
 
 _json = msgspec.json.Encoder()
 
@@ -43,40 +43,35 @@ class Row(Struct, frozen=True):
     paths: str
 
 
-def key_of(exchange: Exchange) -> int:
-    """A number that copies of a prompt share: its message's id and what was typed; an answer may grow."""
-    return number("exchange", exchange.message_id, exchange.asked)
+class Prepared(Struct, frozen=True):
+    """An exchange ready to be kept, before what a person made of it; `masked` counts what was taken out, by kind.
+
+    `in_manifest` is the key that the same prompt had while only the manifest knew it.
+    """
+
+    row: Row
+    in_manifest: int
+    masked: dict[str, int]
 
 
-def is_forgotten(connection: sqlite3.Connection, key: int) -> bool:
-    """Whether a person had the memory forget this exchange, here or in a copy."""
-    found = connection.execute("SELECT 1 FROM tombstone WHERE kind = ? AND key = ?", (FORGOTTEN, str(key)))
-    return found.fetchone() is not None
-
-
-def rows(connection: sqlite3.Connection, exchanges: Sequence[Exchange], counts: dict[str, int]) -> list[Row]:
-    """The exchanges as they are to be kept; what was masked in them is added to `counts`."""
+def prepared(exchanges: Sequence[Exchange], home: str) -> list[Prepared]:
+    """The exchanges of a session, masked; `home` is the session as `source/session id`."""
     found = []
     for exchange in exchanges:
-        key = key_of(exchange)
-        edited = connection.execute("SELECT asked, answered FROM revision WHERE key = ?", (key,)).fetchone()
-        asked, answered = edited or (
-            _counted(masked(exchange.asked), counts),
-            _counted(masked(exchange.answered), counts),
-        )
+        counts: dict[str, int] = {}
+        asked, answered = (_counted(masked(text), counts) for text in (exchange.asked, exchange.answered))
         paths = mask("\n".join(path.replace("\n", " ") for path in exchange.paths))
-        found.append(
-            Row(
-                exchange.position,
-                exchange.message_id,
-                exchange.step_id,
-                key,
-                exchange.at,
-                asked,
-                answered,
-                paths,
-            )
+        row = Row(
+            exchange.position,
+            exchange.message_id,
+            exchange.step_id,
+            keys.key_of(exchange, home),
+            exchange.at,
+            asked,
+            answered,
+            paths,
         )
+        found.append(Prepared(row, keys.in_manifest(exchange, home), counts))
     return found
 
 
@@ -124,12 +119,18 @@ def exchanges(connection: sqlite3.Connection, conversation: int, kept: Sequence[
         numbers.append(n)
     if anew:
         dirty.update(range(len(kept)))
-    (title,) = connection.execute("SELECT title FROM conversation WHERE n = ?", (conversation,)).fetchone()
-    for place in sorted(dirty):
-        row = kept[place]
-        own = f"{row.asked}\n{row.answered}"
-        index.put(connection, index.row_of_exchange(numbers[place]), own, title, row.paths.split("\n"))
+    put(connection, [numbers[place] for place in sorted(dirty)])
     return bool(dirty or gone)
+
+
+def put(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
+    """Index exchanges as they are stored."""
+    for n, asked, answered, paths, title in connection.execute(
+        "SELECT exchange.n, asked, answered, paths, title FROM json_each(?) JOIN exchange ON exchange.n = value"
+        " JOIN conversation ON conversation.n = exchange.conversation",
+        (json.dumps(list(numbers)),),
+    ).fetchall():
+        index.put(connection, index.row_of_exchange(n), f"{asked}\n{answered}", title, paths.split("\n"))
 
 
 def differs(connection: sqlite3.Connection, conversation: int, kept: Sequence[Row]) -> bool:
@@ -176,7 +177,7 @@ def drop(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
 
 
 def again(connection: sqlite3.Connection, conversation: int) -> None:
-    """Index a conversation's exchanges anew, as they are stored: one of them was edited or forgotten."""
+    """Index a conversation's exchanges anew, as they are stored."""
     exchanges(connection, conversation, [row for _, row in _stored(connection, conversation)], anew=True)
 
 
@@ -192,11 +193,12 @@ def mended(connection: sqlite3.Connection, conversation: int, found: Sequence[Me
     connection.execute("DELETE FROM mended WHERE conversation = ?", (conversation,))
     for one in found:
         cursor = connection.execute(
-            "INSERT INTO mended (conversation, position, step_id, mended_by, at, after, command, error, changed,"
-            " ran, diff) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO mended (conversation, position, mended_position, step_id, mended_by, at, after, command,"
+            " error, changed, ran, diff) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 conversation,
                 one.position,
+                one.mended_position,
                 one.step_id,
                 one.mended_by,
                 one.at,
@@ -209,6 +211,16 @@ def mended(connection: sqlite3.Connection, conversation: int, found: Sequence[Me
             ),
         )
         index.put_mended(connection, int(cursor.lastrowid or 0), one)
+
+
+def drop_failures(connection: sqlite3.Connection, conversation: int, positions: Collection[int]) -> None:
+    """Take out the failures that went on in any of these prompts, from the failure to what made it pass."""
+    gone = connection.execute(
+        "DELETE FROM mended WHERE conversation = ?1 AND EXISTS (SELECT 1 FROM json_each(?2) WHERE value"
+        " BETWEEN coalesce(position, 0) AND coalesce(mended_position, 9e9)) RETURNING n",
+        (conversation, json.dumps(list(positions))),
+    ).fetchall()
+    index.take_out_mended(connection, [n for (n,) in gone])
 
 
 def drop_conversation(connection: sqlite3.Connection, conversation: int) -> None:

@@ -15,9 +15,10 @@ from ..redact import mask
 from ..schema.session import ELSEWHERE, Session
 from ..schema.step import ROOT
 from ..store import summary
-from ..store.database import transaction
-from . import exchanges, keep, mended, workspaces
+from ..store.database import snapshot, transaction
+from . import exchanges, keep, marked, mended, workspaces
 from .folders import absolute, distribution_of
+from .marked import is_buried
 
 PREP = 1
 """Version of the rules for exchanges, masks and words: what was learned by others is learned anew."""
@@ -74,6 +75,18 @@ class _Row(Struct, frozen=True):
     learned_prep: int | None
     kept: int
 
+    @property
+    def home(self) -> str:
+        return f"{self.source}/{self.id}"
+
+
+class _Kept(Struct, frozen=True):
+    """What a write made of a session: `refused` is (reason, in words); `exchanges` null where it is no longer there."""
+
+    exchanges: int | None = None
+    changed: bool = False
+    refused: tuple[str, str] | None = None
+
 
 _SESSIONS = (
     "SELECT session.n, source, id, root, session.generation, session.title,"
@@ -83,6 +96,10 @@ _SESSIONS = (
 )
 _ONLY = " WHERE session.id IN (SELECT value FROM json_each(?2))"
 _ORDER = " ORDER BY started_at, id"
+
+_HELD = "FROM conversation JOIN session ON session.n = conversation.session WHERE session.source = ? AND session.id = ?"
+FORGOTTEN = ("forgotten", "forgotten in the memory")
+ALL_FORGOTTEN = ("forgotten", "all of it was forgotten in the memory")
 
 Progress = Callable[[int, int], None]
 
@@ -165,13 +182,14 @@ class _Run:
 
     def session(self, row: _Row) -> None:
         """Learn one session, or say why not."""
-        facts = summary.facts(self.connection, row.n)
-        if facts is None:
-            return
-        owner = self.owners.decide(facts.cwd, facts.workspace_root, distribution_of(row.root))
-        refused = self._refused(row, facts, owner)
+        with snapshot(self.connection):
+            facts = summary.facts(self.connection, row.n) if self._is_there(row) else None
+            if facts is None:
+                return
+            owner = self.owners.decide(facts.cwd, facts.workspace_root, distribution_of(row.root))
+            refused = self._refused(row, facts, owner)
         if refused is not None:
-            self._leave(row, owner)
+            self._leave(row, owner, refused[0])
             self.refuse(_outcome(row, 0, refused[1], refused[0]))
             return
         why = f"claimed by {owner}" if owner else "claimed by nobody"
@@ -182,10 +200,17 @@ class _Run:
             return
         self._learn(row, facts, why)
 
+    def _is_there(self, row: _Row) -> bool:
+        """Whether a number still means this session: that of one that was forgotten may be given to another."""
+        found = self.connection.execute(
+            "SELECT 1 FROM session WHERE n = ? AND source = ? AND id = ?", (row.n, row.source, row.id)
+        )
+        return found.fetchone() is not None
+
     def _refused(self, row: _Row, facts: Session, owner: str | None) -> tuple[str, str] | None:
         """(reason, in words) where the session may not be learned, before its messages are looked at."""
-        if self._has_tombstone(CONVERSATION, f"{row.source}/{row.id}"):
-            return "forgotten", "forgotten in the memory"
+        if self._is_forgotten(row):
+            return FORGOTTEN
         if facts.manifest is None or (facts.cwd is None and facts.workspace_root is None):
             missing = (
                 "it has no readable manifest" if facts.manifest is None else "its manifest names no folder"
@@ -197,9 +222,8 @@ class _Run:
             return f"claimed_by:{owner}", f"its folder is claimed by {owner}"
         return None
 
-    def _has_tombstone(self, kind: str, key: str) -> bool:
-        found = self.connection.execute("SELECT 1 FROM tombstone WHERE kind = ? AND key = ?", (kind, key))
-        return found.fetchone() is not None
+    def _is_forgotten(self, row: _Row) -> bool:
+        return is_buried(self.connection, CONVERSATION, row.home)
 
     def _is_elsewhere(self, session: int) -> bool:
         """Whether the session's own conversation was reached through the manifest's `messages_path`."""
@@ -209,68 +233,135 @@ class _Run:
         ).fetchone()
         return found is not None and ELSEWHERE.encode() in bytes(found[0])
 
-    def _leave(self, row: _Row, owner: str | None) -> None:
+    def _leave(self, row: _Row, owner: str | None, reason: str) -> None:
         """Give what this workspace holds of a session to its owner; where it has none, it goes."""
-        if row.conversation is None or not self.write:
+        if not self.write or self._held(row) is None:
             return
         with transaction(self.connection):
+            conversation = self._held(row)
+            if conversation is None or (reason == FORGOTTEN[0] and not self._is_forgotten(row)):
+                return  # another process has taken it out meanwhile, or put it back
             if owner is not None and owner != self.workspace:
                 moved = self.connection.execute(
                     "UPDATE OR IGNORE conversation SET workspace = ? WHERE n = ?",
-                    (workspaces.number(self.connection, owner), row.conversation),
+                    (workspaces.number(self.connection, owner), conversation),
                 )
                 if moved.rowcount:
                     return
-            keep.drop_conversation(self.connection, row.conversation)
+            keep.drop_conversation(self.connection, conversation)
+
+    def _held(self, row: _Row) -> int | None:
+        """The conversation that this workspace holds of a session now."""
+        found = self.connection.execute(
+            f"SELECT conversation.n {_HELD} AND conversation.workspace = ?", (row.source, row.id, self.number)
+        ).fetchone()
+        return found[0] if found else None
 
     def _take(self, row: _Row) -> _Row:
         """Take over what other workspaces learned of a session before its folder was claimed by this one."""
-        others = self.connection.execute(
-            "SELECT n, generation, prep, project FROM conversation WHERE session = ? AND workspace != ? ORDER BY n",
-            (row.n, self.number),
-        ).fetchall()
-        if not others:
+        others = f"SELECT conversation.n {_HELD} AND conversation.workspace != ? ORDER BY conversation.n"
+        which = (row.source, row.id, self.number)
+        if self.connection.execute(others, which).fetchone() is None:
             return row
         with transaction(self.connection):
-            if row.conversation is None:
-                n, generation, prep, project = others.pop(0)
-                self.connection.execute("UPDATE conversation SET workspace = ? WHERE n = ?", (self.number, n))
-                (kept,) = self.connection.execute(
-                    "SELECT count(*) FROM exchange WHERE conversation = ?", (n,)
-                ).fetchone()
-                row = replace(
-                    row,
-                    conversation=n,
-                    learned_generation=generation,
-                    learned_prep=prep,
-                    project=project,
-                    kept=kept,
+            found = [n for (n,) in self.connection.execute(others, which)]
+            if found and self._held(row) is None:
+                self.connection.execute(
+                    "UPDATE conversation SET workspace = ? WHERE n = ?", (self.number, found.pop(0))
                 )
-            for n, *_ in others:
+            for n in found:
                 keep.drop_conversation(self.connection, n)
-        return row
+            held = self.connection.execute(
+                "SELECT conversation.n, conversation.generation, prep, conversation.project,"
+                " (SELECT count(*) FROM exchange WHERE exchange.conversation = conversation.n)"
+                f" {_HELD} AND conversation.workspace = ?",
+                which,
+            ).fetchone()
+        if held is None:
+            return row
+        n, generation, prep, project, kept = held
+        return replace(
+            row,
+            conversation=n,
+            learned_generation=generation,
+            learned_prep=prep,
+            project=project,
+            kept=kept,
+        )
 
     def _learn(self, row: _Row, facts: Session, why: str) -> None:
-        found = exchanges.of_session(self.connection, row.n)
-        keys = {exchange.position: keep.key_of(exchange) for exchange in found}
-        forgotten = {position for position, key in keys.items() if keep.is_forgotten(self.connection, key)}
-        kept = [exchange for exchange in found if exchange.position not in forgotten]
-        if not kept:
-            reason, words = self._nothing(facts, bool(found))
-            self._leave(row, None)
-            self.refuse(_outcome(row, 0, words, reason))
+        with snapshot(self.connection):
+            there = self._is_there(row)
+            found = exchanges.of_session(self.connection, row.n) if there else []
+            failures = mended.of_session(self.connection, row.n) if found and self.write else []
+        if not there:
             return
+        prepared = keep.prepared(found, row.home)
         name, folder = self._project(row, facts)
         project = mask(name) if name else None
-        rows = keep.rows(self.connection, kept, self.report.masked)
+        one = keep.Conversation(row.n, row.generation, facts.title, project, folder)
+        with transaction(self.connection) if self.write else snapshot(self.connection):
+            kept = self._keep(row, one, prepared, failures)
+        if kept.refused is not None:
+            reason, words = kept.refused if prepared or kept.refused == FORGOTTEN else self._nothing(facts)
+            self.refuse(_outcome(row, 0, words, reason))
+        elif kept.exchanges is not None:
+            where = self.report.learned if kept.changed else self.report.known
+            where.append(_outcome(replace(row, project=project), kept.exchanges, why))
+
+    def _keep(
+        self,
+        row: _Row,
+        one: keep.Conversation,
+        prepared: Sequence[keep.Prepared],
+        failures: Sequence[mended.Mended],
+    ) -> _Kept:
+        """Keep a session's exchanges as things stand now: what another process forgot or edited meanwhile holds."""
+        if self._is_forgotten(row):
+            self._drop(row)
+            return _Kept(refused=FORGOTTEN)
+        now = self.connection.execute(
+            "SELECT session.generation, coalesce(conversation.generation, 0) FROM session LEFT JOIN conversation"
+            " ON conversation.session = session.n AND conversation.workspace = ?"
+            " WHERE session.n = ? AND source = ? AND id = ?",
+            (self.number, row.n, row.source, row.id),
+        ).fetchone()
+        if now is None or now[0] < row.generation:
+            return _Kept()  # another process has forgotten it meanwhile, and perhaps read it anew
+        standing = marked.standing(self.connection, prepared)
+        if now[1] > row.generation:
+            return _Kept(len(standing.rows))  # another process has learned more of it
+        if not standing.rows:
+            self._drop(row)
+            return _Kept(refused=ALL_FORGOTTEN)
+        for kind, count in standing.masked.items():
+            self.report.masked[kind] = self.report.masked.get(kind, 0) + count
         if self.write:
-            changed = self._write(
-                row, keep.Conversation(row.n, row.generation, facts.title, project, folder), rows, forgotten
-            )
-        else:
-            changed = row.conversation is None or keep.differs(self.connection, row.conversation, rows)
-        where = self.report.learned if changed else self.report.known
-        where.append(_outcome(replace(row, project=project), len(kept), why))
+            return _Kept(len(standing.rows), self._write(row, one, prepared, standing, failures))
+        held = self._held(row)
+        changed = held is None or keep.differs(self.connection, held, standing.rows)
+        return _Kept(len(standing.rows), changed)
+
+    def _drop(self, row: _Row) -> None:
+        held = self._held(row) if self.write else None
+        if held is not None:
+            keep.drop_conversation(self.connection, held)
+
+    def _write(
+        self,
+        row: _Row,
+        one: keep.Conversation,
+        prepared: Sequence[keep.Prepared],
+        standing: marked.Standing,
+        failures: Sequence[mended.Mended],
+    ) -> bool:
+        """Write what stands of a session; says whether any of its exchanges is new or changed."""
+        n, anew = keep.conversation(self.connection, self.number, one, self.now, PREP)
+        anew = anew or (row.learned_prep is not None and row.learned_prep != PREP)
+        marked.settle(self.connection, prepared)
+        changed = keep.exchanges(self.connection, n, standing.rows, anew=anew)
+        keep.mended(self.connection, n, [one for one in failures if not one.goes_through(standing.forgotten)])
+        return changed
 
     def _project(self, row: _Row, facts: Session) -> tuple[str | None, str | None]:
         """The project's name and its folder in compared form; a linked git worktree is its repository."""
@@ -282,33 +373,12 @@ class _Run:
             return facts.project, place.folder
         return os.path.basename(place.repository) or facts.project, place.folder  # noqa: PTH119
 
-    def _nothing(self, facts: Session, forgotten: bool) -> tuple[Reason, str]:
+    def _nothing(self, facts: Session) -> tuple[str, str]:
         """Why a session without exchanges has none."""
-        if forgotten:
-            return "forgotten", "all of it was forgotten in the memory"
         if facts.imported is not None:
             tool = facts.imported.tool or "another tool"
             return "imported", f"imported from {tool}, and nothing was typed in it since"
         return "empty", "nothing was typed in it"
-
-    def _write(
-        self, row: _Row, one: keep.Conversation, rows: Sequence[keep.Row], forgotten: Collection[int]
-    ) -> bool:
-        """Write a session's exchanges in one transaction; says whether any of them is new or changed."""
-        failures = [one for one in mended.of_session(self.connection, row.n) if one.position not in forgotten]
-        with transaction(self.connection):
-            found = self.connection.execute(
-                "SELECT coalesce(conversation.generation, 0) FROM session LEFT JOIN conversation"
-                " ON conversation.session = session.n AND conversation.workspace = ? WHERE session.n = ?",
-                (self.number, row.n),
-            ).fetchone()
-            if found is None or found[0] > row.generation:
-                return False  # another process has forgotten it meanwhile, or learned more of it
-            n, anew = keep.conversation(self.connection, self.number, one, self.now, PREP)
-            anew = anew or (row.learned_prep is not None and row.learned_prep != PREP)
-            changed = keep.exchanges(self.connection, n, rows, anew=anew)
-            keep.mended(self.connection, n, failures)
-        return changed
 
 
 def _outcome(row: _Row, count: int, why: str, reason: str | None = None) -> Outcome:

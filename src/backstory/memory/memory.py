@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Concatenate, ParamSpec, TypeVar
 
 from msgspec import Struct
 
 from ..errors import InputError
+from ..store.database import snapshot
 from . import browse, change, export, opening, undo, workspaces
 from .change import Author, Item
 from .folders import Place, with_parents
 from .learn import Learned, Progress, behind, by_owner, learn
 from .opening import Opened
 from .rank import Scope
-from .recall import Passage, Recall, counts, exchanges, fact, recall
+from .recall import Passage, Recall, Sessions, counts, exchanges, fact, numbered, recall
+from .recent import recent
 from .undo import Taken
 from .workspaces import DEFAULT, Claimed, Owner, Owners, Workspace
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _of_one_moment(method: Callable[Concatenate[Memory, P], R]) -> Callable[Concatenate[Memory, P], R]:
+    """Has all readings of a method see the memory as it is when it begins."""
+
+    @functools.wraps(method)
+    def reading(self: Memory, /, *values: P.args, **named: P.kwargs) -> R:
+        with snapshot(self.connection):
+            return method(self, *values, **named)
+
+    return reading
 
 
 class Forgettable(Struct, frozen=True):
@@ -91,6 +110,7 @@ class Memory:
 
     # Recalling
 
+    @_of_one_moment
     def recall(
         self,
         query: str,
@@ -114,6 +134,7 @@ class Memory:
         number = workspaces.number(self.connection, workspace)
         return Scope(number, self.now(), Place(folder).folder if folder else None, project, since)
 
+    @_of_one_moment
     def open(
         self, source: str, position: int | None = None, *, around: int = 1, workspace: str = DEFAULT
     ) -> Opened:
@@ -126,6 +147,7 @@ class Memory:
         number = workspaces.number(self.connection, workspace)
         return opening.open(self.connection, number, workspace, source, position, around)
 
+    @_of_one_moment
     def recent(
         self,
         workspace: str = DEFAULT,
@@ -135,26 +157,18 @@ class Memory:
         since: int | None = None,
         limit: int = 10,
     ) -> list[Passage]:
-        """The newest exchanges, newest first: of the project in `folder`, or of the one that is named, or of all."""
+        """The newest exchanges, newest first: of the project in `folder`, or of the one that is named, or of all.
+
+        Copies of one show once, for the session that began first.
+        """
         scope = self._scope(workspace, folder, project, since)
-        condition, values = "conversation.workspace = ?", [scope.workspace]
-        wheres: list[object] = list(values)
-        if project is not None:
-            condition += " AND conversation.project = ? COLLATE NOCASE"
-            wheres.append(project)
-        elif scope.folder is not None:
-            condition += " AND substr(conversation.folder || '/', 1, length(?) + 1) = ? || '/'"
-            wheres += [scope.folder, scope.folder]
-        if since is not None:
-            condition += " AND exchange.at >= ?"
-            wheres.append(since)
-        ordered = f"{condition} ORDER BY exchange.at DESC, exchange.n DESC LIMIT ?"
-        return [passage for passage, _ in exchanges(self.connection, ordered, *wheres, limit)]
+        return recent(self.connection, scope, limit)
 
     def projects(self, workspace: str = DEFAULT) -> list[browse.Project]:
         """The projects of what was learned, the one that was worked in last first."""
         return browse.projects(self.connection, workspaces.number(self.connection, workspace))
 
+    @_of_one_moment
     def conversations(
         self, workspace: str = DEFAULT, *, project: str | None, limit: int = 50, offset: int = 0
     ) -> list[browse.Conversation]:
@@ -162,6 +176,7 @@ class Memory:
         number = workspaces.number(self.connection, workspace)
         return browse.conversations(self.connection, number, project, limit=limit, offset=offset)
 
+    @_of_one_moment
     def conversation(self, session_id: str, workspace: str = DEFAULT) -> list[Passage]:
         """The exchanges of a session, in order; empty where a workspace has none of it."""
         number = workspaces.number(self.connection, workspace)
@@ -207,10 +222,9 @@ class Memory:
             author=author,
             now=self.now(),
         )
-        found = fact(self.connection, added.n)
-        assert found is not None
-        return found
+        return self._passage(added)
 
+    @_of_one_moment
     def items(
         self,
         workspace: str = DEFAULT,
@@ -230,18 +244,24 @@ class Memory:
             " ORDER BY at DESC, kind, n DESC LIMIT ?",
             (number, project, project, facts_only, -1 if limit is None else limit),
         ).fetchall()
-        return [self._passage(Item(kind, n)) for kind, n in rows]
+        own = numbered(self.connection, [n for kind, n in rows if kind == "exchange"])
+        found = {passage.id: passage for passage, _ in own}
+        for kind, n in rows:
+            if kind == "fact":
+                found[f"f{n}"] = self._passage(Item("fact", n))
+        return [found[f"{kind[0]}{n}"] for kind, n in rows]
 
-    def _passage(self, item: Item) -> Passage:
+    def _passage(self, item: Item, sessions: Sessions | None = None) -> Passage:
         if item.kind == "fact":
             found = fact(self.connection, item.n)
         else:
-            found = next(
-                (passage for passage, _ in exchanges(self.connection, "exchange.n = ?", item.n)), None
-            )
-        assert found is not None
+            own = exchanges(self.connection, "exchange.n = ?", item.n, sessions=sessions)
+            found = next((passage for passage, _ in own), None)
+        if found is None:
+            raise InputError(f"{item.id} was forgotten meanwhile.")
         return found
 
+    @_of_one_moment
     def item(self, text: str) -> Passage:
         """The exchange or fact of an id (`e12`, `f3`). Raises `InputError`."""
         return self._passage(change.item(self.connection, text))
@@ -270,6 +290,7 @@ class Memory:
         """Undo a forgetting: what it took out is there again, with its numbers."""
         undo.put_back(self.connection, taken)
 
+    @_of_one_moment
     def forgettable(
         self,
         workspace: str = DEFAULT,
@@ -281,7 +302,8 @@ class Memory:
     ) -> Forgettable:
         """What forgetting by ids, by a session, by a project or by a query would take. Raises `InputError`."""
         number = workspaces.number(self.connection, workspace)
-        found = [self.item(text) for text in item_ids]
+        known = Sessions(self.connection)
+        found = [self._passage(change.item(self.connection, text), known) for text in item_ids]
         sessions: list[tuple[str, str]] = []
         if session_id is not None:
             sessions += self._sessions("session.id = ?", session_id)
@@ -306,11 +328,10 @@ class Memory:
     def copies(self, ids: Sequence[str]) -> int:
         """How many other exchanges are copies of these items, by their ids."""
         numbers = [int(text[1:]) for text in ids if text.startswith("e")]
-        marks = ",".join("?" * len(numbers))
         (count,) = self.connection.execute(
-            f"SELECT count(*) FROM exchange WHERE key IN (SELECT key FROM exchange WHERE n IN ({marks}))"
-            f" AND n NOT IN ({marks})",
-            (*numbers, *numbers),
+            "WITH own (n) AS (SELECT value FROM json_each(?)) SELECT count(*) FROM exchange"
+            " WHERE key IN (SELECT key FROM exchange WHERE n IN own) AND n NOT IN own",
+            (json.dumps(numbers),),
         ).fetchone()
         return int(count)
 

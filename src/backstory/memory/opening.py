@@ -7,7 +7,7 @@ import sqlite3
 from msgspec import Struct
 
 from ..errors import InputError
-from .recall import Passage, exchanges, fact
+from .recall import Passage, fact, numbered
 
 _BY_ITEM = "conversation.n = (SELECT conversation FROM exchange WHERE n = ?2)"
 _BY_ID = "(session.id = ?2 OR substr(session.id, -length(?2) - 1) = '_' || ?2)"
@@ -61,8 +61,7 @@ def open(
         known = f"from {positions[0]} to {positions[-1]}"
         raise InputError(f"{source} has no exchange {position}; its positions go {known}.")
     wanted = numbers[max(place - around, 0) : place + around + 1]
-    marks = ",".join("?" * len(wanted))
-    passages = {found.id: found for found, _ in exchanges(connection, f"exchange.n IN ({marks})", *wanted)}
+    passages = {found.id: found for found, _ in numbered(connection, wanted)}
     return Opened(passages[f"e{numbers[place]}"], tuple(passages[f"e{n}"] for n in wanted), len(rows))
 
 

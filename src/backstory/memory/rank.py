@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 
@@ -71,14 +72,15 @@ ORDER BY found.fit LIMIT :limit
 """
 _AROUND = """
 SELECT DISTINCT near.n FROM exchange AS own JOIN exchange AS near ON near.conversation = own.conversation
-AND near.position BETWEEN own.position - {reach} AND own.position + {reach} WHERE own.n IN ({marks})
-AND (? IS NULL OR near.at >= ?)
+AND near.position BETWEEN own.position - {reach} AND own.position + {reach}
+WHERE own.n IN (SELECT value FROM json_each(?)) AND (? IS NULL OR near.at >= ?)
 """
 _TEXTS = f"""
 SELECT found.row, exchange.conversation, exchange.position, coalesce(conversation.folder, fact.folder),
        coalesce(exchange.at, fact.at), found.own, found.title, found.paths
 FROM (
-    SELECT rowid AS row, substr(own, 1, {LONGEST}) AS own, title, paths FROM memory_fts WHERE rowid IN ({{marks}})
+    SELECT rowid AS row, substr(own, 1, {LONGEST}) AS own, title, paths FROM memory_fts
+    WHERE rowid IN (SELECT value FROM json_each(?))
 ) AS found {_JOINS}
 """
 
@@ -180,12 +182,6 @@ def _any(some: Iterable[Term]) -> str:
 def _texts(connection: sqlite3.Connection, pool: Sequence[int], scope: Scope, reach: int) -> dict[int, Text]:
     """The texts of a pool and of the exchanges beside them."""
     own = [row // 2 for row in pool if row % 2 == 0]
-    around = connection.execute(
-        _AROUND.format(reach=reach, marks=_marks(own)), (*own, scope.since, scope.since)
-    )
+    around = connection.execute(_AROUND.format(reach=reach), (json.dumps(own), scope.since, scope.since))
     rows = list(dict.fromkeys([*pool, *(2 * n for (n,) in around)]))
-    return {row[0]: Text(*row) for row in connection.execute(_TEXTS.format(marks=_marks(rows)), rows)}
-
-
-def _marks(values: Sequence[int]) -> str:
-    return ",".join("?" * len(values))
+    return {row[0]: Text(*row) for row in connection.execute(_TEXTS, (json.dumps(rows),))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..store import read
+from ..store import read, turns
 from ..store.results import Cost
 from . import failures, rank
 from .learn import source_key
@@ -86,10 +87,13 @@ _EXCHANGE = (
 _COPIES = """
 SELECT own.n, session.started_at, session.id, copy.n FROM exchange AS own
 CROSS JOIN exchange AS copy ON copy.key = own.key
-CROSS JOIN conversation ON conversation.n = copy.conversation AND conversation.workspace = ?
-CROSS JOIN session ON session.n = conversation.session WHERE own.n IN ({marks})
+CROSS JOIN conversation ON conversation.n = copy.conversation AND conversation.workspace = :workspace
+CROSS JOIN session ON session.n = conversation.session
+WHERE own.n IN (SELECT value FROM json_each(:own))
+AND (:project IS NULL OR conversation.project = :project COLLATE NOCASE)
+AND (:since IS NULL OR copy.at >= :since)
 """
-_MENDED = "position, step_id, mended_by, at, after, command, error, changed, ran, diff"
+_MENDED = "position, mended_position, step_id, mended_by, at, after, command, error, changed, ran, diff"
 
 
 def recall(connection: sqlite3.Connection, query: str, workspace: str, scope: Scope, limit: int) -> Recall:
@@ -101,8 +105,9 @@ def recall(connection: sqlite3.Connection, query: str, workspace: str, scope: Sc
     top = ranked.found[0].score if ranked.found else 1.0
     found: list[Passage] = []
     seen: set[str] = set()
+    sessions = Sessions(connection)
     for place, n in enumerate(failures.repeated(connection, query, scope, min(MENDED, limit))):
-        passage = _of_mended(connection, n)
+        passage = _of_mended(connection, n, sessions)
         if passage is not None and passage.id not in seen:
             seen.add(passage.id)
             found.append(replace(passage, score=top * (1 + 1 / (place + 1))))
@@ -111,7 +116,7 @@ def recall(connection: sqlite3.Connection, query: str, workspace: str, scope: Sc
     for one in ranked.found:
         if len(found) >= limit:
             break
-        passage = _of_row(connection, firsts[one.row])
+        passage = _of_row(connection, firsts[one.row], sessions)
         if passage is None or passage.id in seen:
             continue
         if passage.session_id is not None and per_session[passage.session_id] >= PER_SESSION:
@@ -124,12 +129,18 @@ def recall(connection: sqlite3.Connection, query: str, workspace: str, scope: Sc
 
 
 def _firsts(connection: sqlite3.Connection, scope: Scope, rows: Sequence[int]) -> dict[int, int]:
-    """For each index row the one that stands for it: of copies of an exchange that of the session that began first."""
+    """For each index row the one that stands for it: of copies of an exchange in scope that of the session that began
+    first.
+    """
     firsts = {row: row for row in rows}
-    own = [row // 2 for row in rows if row % 2 == 0]
-    marks = ",".join("?" * len(own))
+    values = {
+        "own": json.dumps([row // 2 for row in rows if row % 2 == 0]),
+        "workspace": scope.workspace,
+        "project": scope.project,
+        "since": scope.since,
+    }
     copied = defaultdict(list)
-    for n, *copy in connection.execute(_COPIES.format(marks=marks), (scope.workspace, *own)):
+    for n, *copy in connection.execute(_COPIES, values):
         copied[n].append(copy)
     for n, copies in copied.items():
         firsts[2 * n] = 2 * min(copies, key=lambda copy: (copy[0] is None, copy[0], copy[1]))[2]
@@ -145,12 +156,13 @@ def counts(connection: sqlite3.Connection, workspace: int) -> tuple[int, int]:
     return int(conversations), int(facts)
 
 
-def _of_row(connection: sqlite3.Connection, row: int) -> Passage | None:
+def _of_row(connection: sqlite3.Connection, row: int, sessions: Sessions) -> Passage | None:
     """What an index row stands for."""
     n, is_fact = divmod(row, 2)
     if is_fact:
         return fact(connection, n)
-    return next((passage for passage, _ in exchanges(connection, "exchange.n = ?", n)), None)
+    own = exchanges(connection, "exchange.n = ?", n, sessions=sessions)
+    return next((passage for passage, _ in own), None)
 
 
 def fact(connection: sqlite3.Connection, n: int) -> Passage | None:
@@ -161,13 +173,36 @@ def fact(connection: sqlite3.Connection, n: int) -> Passage | None:
     return Passage("fact", f"f{n}", f"fact/{n}", found[2], found[1], None, found[0])
 
 
+class Sessions:
+    """What passages show of their sessions: read once each, however many exchanges of them there are."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._known: dict[int, tuple[str, Cost, dict[str, Cost]]] = {}
+
+    def of(self, session: int, session_id: str) -> tuple[str, Cost, dict[str, Cost]]:
+        """The short id, the cost of the whole, and that of each prompt by its message id."""
+        if session not in self._known:
+            self._known[session] = (
+                read.short_form(self.connection, session_id),
+                read.session_cost(self.connection, session),
+                turns.costs(self.connection, session),
+            )
+        return self._known[session]
+
+
 def exchanges(
-    connection: sqlite3.Connection, condition: str, *values: object
+    connection: sqlite3.Connection, condition: str, *values: object, sessions: Sessions | None = None
 ) -> Iterator[tuple[Passage, int]]:
-    """Exchanges of the memory as passages, each with the key that its copies share; `condition` is SQL."""
+    """Exchanges of the memory as passages, each with the key that its copies share; `condition` is SQL.
+
+    `sessions` is what was read of theirs already.
+    """
+    sessions = sessions or Sessions(connection)
     for row in connection.execute(f"{_EXCHANGE} WHERE {condition}", values).fetchall():
         n, session_id, position, message_id, step_id, key, at, asked, answered, paths = row[:10]
         conversation, project, title, session, gone_at = row[10:]
+        short_id, session_cost, costs = sessions.of(session, session_id)
         yield (
             Passage(
                 kind="exchange",
@@ -178,14 +213,14 @@ def exchanges(
                 asked=asked,
                 answered=answered,
                 session_id=session_id,
-                short_id=read.short_form(connection, session_id),
+                short_id=short_id,
                 title=title,
                 position=position,
                 step_id=step_id,
                 message_id=message_id,
                 paths=tuple(filter(None, paths.split("\n"))),
-                cost=read.turn_cost(connection, session, message_id),
-                session_cost=read.session_cost(connection, session),
+                cost=costs.get(message_id, Cost()),
+                session_cost=session_cost,
                 failure=_failure(
                     connection, "conversation = ? AND position = ? ORDER BY n DESC", conversation, position
                 ),
@@ -195,13 +230,20 @@ def exchanges(
         )
 
 
+def numbered(connection: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[tuple[Passage, int]]:
+    """Exchanges by their numbers, in no order."""
+    within = "exchange.n IN (SELECT value FROM json_each(?))"
+    return exchanges(connection, within, json.dumps(list(numbers)))
+
+
 def _failure(connection: sqlite3.Connection, condition: str, *values: object) -> Mended | None:
     found = connection.execute(f"SELECT {_MENDED} FROM mended WHERE {condition} LIMIT 1", values).fetchone()
     if found is None:
         return None
-    position, step_id, mended_by, at, after, command, error, changed, ran, diff = found
+    position, mended_position, step_id, mended_by, at, after, command, error, changed, ran, diff = found
     return Mended(
         position,
+        mended_position,
         step_id,
         mended_by,
         at,
@@ -214,7 +256,7 @@ def _failure(connection: sqlite3.Connection, condition: str, *values: object) ->
     )
 
 
-def _of_mended(connection: sqlite3.Connection, n: int) -> Passage | None:
+def _of_mended(connection: sqlite3.Connection, n: int, sessions: Sessions) -> Passage | None:
     """The exchange in which a failure was mended, with that failure."""
     failure = _failure(connection, "n = ?", n)
     assert failure is not None
@@ -225,6 +267,7 @@ def _of_mended(connection: sqlite3.Connection, n: int) -> Passage | None:
                 "exchange.n = (SELECT e.n FROM mended JOIN exchange AS e ON e.conversation = mended.conversation"
                 " AND e.position <= coalesce(mended.position, 1) WHERE mended.n = ? ORDER BY e.position DESC LIMIT 1)",
                 n,
+                sessions=sessions,
             )
         ),
         None,

@@ -117,12 +117,13 @@ def _conversation(connection: sqlite3.Connection, row: Row) -> int | None:
     ).fetchone()
     if still is None:
         return None
-    # Its number may have been given to another conversation meanwhile.
-    made = _insert(connection, "conversation", {k: v for k, v in row.items() if k not in ("n", "session_id")})
+    made = _insert(connection, "conversation", {k: v for k, v in row.items() if k != "session_id"})
     if made is not None:
         return made
+    # It is still there, given to another workspace perhaps, or the session was learned anew.
     (n,) = connection.execute(
-        "SELECT n FROM conversation WHERE workspace = ? AND session = ?", (row["workspace"], row["session"])
+        "SELECT n FROM conversation WHERE n = ?1 OR workspace = ?2 AND session = ?3 ORDER BY n = ?1 DESC",
+        (row["n"], row["workspace"], row["session"]),
     ).fetchone()
     return int(n)
 

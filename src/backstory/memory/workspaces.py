@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 
@@ -109,6 +110,35 @@ def listed(connection: sqlite3.Connection) -> list[Workspace]:
     return found
 
 
+class _Real:
+    """Where folders lead by links; of many in one folder each costs a single look at the disk."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {"/": "/"}
+
+    def of(self, path: str) -> str | None:
+        """The folder that a path leads to, where that is another one; null also for a path of another system."""
+        if path.startswith("/") != (os.name == "posix"):
+            return None
+        try:
+            plain = os.path.normpath(path)
+            linear = os.name == "posix" and not path.startswith("//") and ".." not in path
+            real = self._of(plain) if linear else os.path.realpath(path)
+        except (OSError, ValueError):
+            return None
+        return real if real != plain else None
+
+    def _of(self, plain: str) -> str:
+        known = self._known.get(plain)
+        if known is None:
+            above, name = os.path.split(plain)
+            real = os.path.join(self._of(above), name)  # noqa: PTH118
+            # What is no link leads to itself, also where nothing is.
+            known = os.path.realpath(real) if os.path.islink(real) else real  # noqa: PTH114
+            self._known[plain] = known
+        return known
+
+
 class Owners:
     """Who owns which folder, by the claims as they are now. Places are looked up on disk once each."""
 
@@ -118,9 +148,12 @@ class Owners:
         claims = connection.execute(
             "SELECT key, path, name FROM claim JOIN workspace ON workspace.n = claim.workspace"
         ).fetchall()
+        real = _Real()
         for _, path, name in claims:
             # A claim by way of a link holds for the folder that it leads to, unless that has a claim of its own.
-            self.claims.update(dict.fromkeys(self.place(path).own, Owner(name, path)))
+            led = real.of(path)
+            if led is not None:
+                self.claims[key(led)] = Owner(name, path)
         self.claims.update({known: Owner(name, path) for known, path, name in claims})
 
     def place(self, path: str, distribution: str | None = None) -> Place:

@@ -104,6 +104,33 @@ def unless_busy(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
 
 
+@contextlib.contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Several readings of one moment, whatever another process writes meanwhile; within a transaction, of its own."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def overwriting(connection: sqlite3.Connection, *indexes: str) -> Iterator[None]:
+    """A write after which nothing that it took away can be read from the file, from these indexes neither."""
+    connection.execute("PRAGMA secure_delete = ON")
+    try:
+        with transaction(connection):
+            yield
+            for index in indexes:
+                connection.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        connection.execute("PRAGMA secure_delete = OFF")
+
+
 def _first(connection: sqlite3.Connection) -> None:
     """The tables as `tables.sql` has them."""
     _script(connection, "tables.sql")

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..errors import UnknownSession
 from . import counting, indexing, rows
 from .blocks import BlockReader
-from .database import transaction
+from .database import overwriting
 
 
 class Forgettable(Struct, frozen=True):
@@ -65,17 +65,10 @@ def forget(
 
     The space is overwritten (`secure_delete`) and the index merged, so that nothing can be read from the file.
     """
-    connection.execute("PRAGMA secure_delete = ON")
-    try:
-        with transaction(connection):
-            for session_id in session_ids:
-                _forget_one(connection, session_id, now)
-            also(connection)
-            for table in ("doc", "memory_fts", "mended_fts"):
-                connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    finally:
-        connection.execute("PRAGMA secure_delete = OFF")
+    with overwriting(connection, "doc", "memory_fts", "mended_fts"):
+        for session_id in session_ids:
+            _forget_one(connection, session_id, now)
+        also(connection)
 
 
 def _forget_one(connection: sqlite3.Connection, session_id: str, now: int) -> None:

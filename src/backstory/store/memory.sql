@@ -16,7 +16,7 @@ CREATE TABLE claim (
 
 -- A session that a workspace has learned.
 CREATE TABLE conversation (
-    n          INTEGER PRIMARY KEY,
+    n          INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again: another process may still hold it
     workspace  INTEGER NOT NULL REFERENCES workspace (n),
     session    INTEGER NOT NULL REFERENCES session (n),
     generation INTEGER NOT NULL,                -- of the session when it was learned
@@ -71,6 +71,7 @@ CREATE TABLE mended (
     n            INTEGER PRIMARY KEY,
     conversation INTEGER NOT NULL REFERENCES conversation (n),
     position     INTEGER,                       -- the prompt in which it failed
+    mended_position INTEGER,                    -- the prompt in which it succeeded
     step_id      TEXT NOT NULL,
     mended_by    TEXT NOT NULL,                 -- id of the step that succeeded
     at           INTEGER,
@@ -82,6 +83,7 @@ CREATE TABLE mended (
     diff         TEXT NOT NULL,
     UNIQUE (conversation, step_id)
 );
+CREATE INDEX mended_place ON mended (conversation, position);
 
 -- Words of exchanges (rowid = 2 * exchange.n) and of facts (2 * fact.n + 1), as `memory/terms.py` prepares them.
 -- They are stems already; the tokenizer only cuts them at blanks.

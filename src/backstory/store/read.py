@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
@@ -16,6 +17,7 @@ from ..schema.record import Placed, Record, assemble, step_of
 from ..schema.session import CopiedFrom, Fidelity, Session, Totals, TurnRow, merge_fidelity
 from ..schema.step import ROOT, Step
 from . import costs, rows, summary
+from . import turns as turn_rows
 from .blocks import BlockReader
 from .derived import fates_of, short_id, state
 from .results import Brief, Cost, Day, Fate, Judgement, Listed, State, Verdict
@@ -163,17 +165,6 @@ def session_cost(connection: sqlite3.Connection, session: int) -> Cost:
     return costs.of_session(connection, session)
 
 
-def turn_cost(connection: sqlite3.Connection, session: int, turn_id: str) -> Cost:
-    """What one prompt of a session came to, with the agents that were started in it."""
-    actors = [
-        actor
-        for actor, (turn, _) in _turns_with_children(connection, session).items()
-        if turn == turn_id and actor != turn_id
-    ]
-    own = f"(file.actor = '{ROOT}' AND call.turn = ? OR file.actor IN ({','.join('?' * len(actors))}))"
-    return costs.of_session(connection, session, own, (turn_id, *actors))
-
-
 def _session(connection: sqlite3.Connection, row: sqlite3.Row) -> Session:
     """A session's facts with what only the archive knows."""
     facts = summary.facts(connection, row["n"])
@@ -243,7 +234,7 @@ def _placed(connection: sqlite3.Connection, session: int, superseded: bool) -> l
 
 
 def some_steps(
-    connection: sqlite3.Connection, session: int, numbers: list[int]
+    connection: sqlite3.Connection, session: int, numbers: Sequence[int]
 ) -> dict[int, tuple[Step, int | None]]:
     """A few steps of a session with the index of their turn, without putting the session together.
 
@@ -251,41 +242,19 @@ def some_steps(
     """
     reader = BlockReader(connection)
     (session_id,) = connection.execute("SELECT id FROM session WHERE n = ?", (session,)).fetchone()
-    turns = _turns_with_children(connection, session)
+    turns = turn_rows.of_session(connection, session)
     found = {}
-    marks = ",".join("?" * len(numbers))
     for n, actor, name, *values in connection.execute(
         f"SELECT step.n, file.actor, file.name, {SELECTED}, block, offset, step.size FROM step"
-        f" JOIN file ON file.n = step.file LEFT JOIN turn ON turn.n = step.turn WHERE step.n IN ({marks})",
-        numbers,
+        " JOIN file ON file.n = step.file LEFT JOIN turn ON turn.n = step.turn"
+        " WHERE step.n IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(numbers)),),
     ):
         columns = Columns(*values[:20])
         row = rows.row(columns, reader.body(*values[20:]), columns.turn)
         turn_id, index = turns.get(actor if actor != ROOT else columns.turn, (columns.turn, None))
         found[n] = (step_of(session_id, actor, name, row, turn_id), index)
     return found
-
-
-def _turns_with_children(connection: sqlite3.Connection, session: int) -> dict[str | None, tuple[str, int]]:
-    """The turn of each turn id, and of each child actor by the step that spawned it: (turn id, index from 1)."""
-    ordered = connection.execute(
-        "SELECT turn.id FROM turn JOIN file ON file.n = turn.file WHERE file.session = ? AND NOT turn.superseded"
-        " ORDER BY turn.msg",
-        (session,),
-    ).fetchall()
-    turns: dict[str | None, tuple[str, int]] = {
-        row[0]: (row[0], index) for index, row in enumerate(ordered, 1)
-    }
-    parents = connection.execute(
-        "SELECT child.actor, turn.id FROM file AS child JOIN file AS other ON other.session = child.session"
-        " JOIN step ON step.file = other.n AND step.id = child.parent_step LEFT JOIN turn ON turn.n = step.turn"
-        " WHERE child.session = ? AND child.parent_step IS NOT NULL",
-        (session,),
-    )
-    for actor, turn_id in parents:
-        if turn_id in turns:
-            turns[actor] = turns[turn_id]
-    return turns
 
 
 def some_fates(connection: sqlite3.Connection, session: int) -> dict[str, Fate]:

@@ -45,6 +45,10 @@ class Moved(Exception):
     """Another writer changed the session since it was looked up; it has to be read again."""
 
 
+class Forgotten(Exception):
+    """A person had the session forgotten; it is not written again."""
+
+
 class Share(Struct, frozen=True):
     """What the writing of one file leaves to do: words to index, and requests to count anew."""
 
@@ -66,9 +70,14 @@ def write(
 ) -> Written:
     """Write a reading. `generation` is that of the session when it was looked up, null for a new one.
 
-    Raises `Moved` when another writer was faster.
+    Raises `Moved` when another writer was faster, `Forgotten` for a session that is not to come back.
     """
     with transaction(connection):
+        if connection.execute(
+            "SELECT 1 FROM tombstone WHERE kind = 'session' AND key = ?",
+            (f"{reading.ref.source}/{reading.ref.id}",),
+        ).fetchone():
+            raise Forgotten
         found = connection.execute(
             "SELECT n, generation, started_at FROM session WHERE source = ? AND id = ?",
             (reading.ref.source, reading.ref.id),
