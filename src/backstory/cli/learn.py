@@ -149,8 +149,11 @@ def _learn(app: App, workspace: str, write: bool, options: Mapping[str, Any]) ->
 def _read_distributions(app: App, archive: Archive) -> None:
     """Read the sessions of registered distributions too. No other verb does: looking into one starts it."""
     from ..clients.wsl import records
+    from ..memory.workspaces import know_drives
     from ..store.database import home
 
-    folders = tuple(Path(one.sessions) for one in records.registered(home(archive.env)))
+    registered = records.registered(home(archive.env))
+    know_drives(archive.connection, {one.distribution: one.drives for one in registered})
+    folders = tuple(Path(one.sessions) for one in registered)
     if folders:
         app.sync(archive, folders)

@@ -268,7 +268,7 @@ def _is_given(value: str, *, sure: bool) -> bool:
     """Whether a value is a password; where nothing else can stand it may be a word or a number."""
     if _variable.match(value):
         return False
-    return is_password(value, quoted=True) and (sure or not value.isdigit()) or (sure and is_word(value))
+    return (is_password(value, quoted=True) and (sure or not value.isdigit())) or (sure and is_word(value))
 
 
 def _statements(text: str, low: bytes) -> list[Span]:
