@@ -239,9 +239,14 @@ def test_a_drive_of_windows_is_itself_wherever_a_distribution_has_it(
 
 
 def test_a_folder_is_near_what_lies_above_and_below_it_and_nothing_else() -> None:
-    assert is_near("", "/home") and is_near("/home/dev", "/home") and is_near("c:/x", "c:")
-    assert not is_near("", "//server/share") and not is_near("//server/share", "")
-    assert not is_near("/home", "/homes") and not is_near("", "c:/x")
+    near = [("", "/home"), ("/home/dev", "/home"), ("c:/x", "c:"), ("//server", "//server/share")]
+    apart = [("", "//server/share"), ("/home", "/homes"), ("", "c:/x"), ("", "wsl://ubuntu/x")]
+    for one, other in near:
+        assert is_near(one, other)
+        assert is_near(other, one)
+    for one, other in apart:
+        assert not is_near(one, other)
+        assert not is_near(other, one)
 
 
 def test_a_folder_whose_name_is_no_utf_8_is_claimed_as_cline_records_it(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import click
 from ..memory.learn import Learned, Outcome
 from ..store.derived import short_id
 from .line import Line, View, flow, spans, width
-from .options import App, json_option, pass_app, reading_options, workspace_option
+from .options import App, Verb, json_option, pass_app, reading_options, workspace_option
 from .progress import Progress
 from .table import Column, header, layout, row
 from .text import cut, wrap
@@ -99,7 +99,7 @@ def _cells(view: View, state: str, one: Outcome) -> list[Line]:
     ]
 
 
-@click.command("learn", short_help="Keep what was asked and answered, to recall it later.")
+@click.command("learn", cls=Verb, short_help="Keep what was asked and answered, to recall it later.")
 @workspace_option
 @click.option("--dry-run", is_flag=True, help="Say what would be learned; write nothing in the memory.")
 @click.option("--explain", is_flag=True, help="Say of every session what became of it and why.")
