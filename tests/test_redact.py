@@ -193,6 +193,17 @@ def test_nothing_in_the_recordings_is_masked() -> None:
 
 
 HOSTILE = [
+    "://a:b1c2d3",
+    "://a:b1c2d3 \t ",
+    "mysql",
+    "mysql -p",
+    " login ",
+    "docker login -p ",
+    "identified by '",
+    "identified  by  ",
+    "password:\n  ",
+    "password:\n" + " " * 60,
+    "password: |\n",
     "A",
     "=",
     '"',

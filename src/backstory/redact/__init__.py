@@ -30,10 +30,9 @@ _FOLD = {
     for letter in group
 }
 _FOLDED = bytes(ord(_FOLD.get(chr(n).lower(), chr(n).lower())) if n < 128 else n for n in range(256))
-_COMMANDS = tuple(word.translate(_FOLDED) for word in (b"mysql", b"mariadb", b" login ", b"identified"))
-_command = re.compile(
-    rb"(?i)(?:mysql|mariadb|[ ]login[ ])[^\n]{0,512}?[ \t]-p|[ ]login[ ]-p|identified\s[^\n]{0,160}['\"]"
-)
+_COMMANDS = tuple(word.translate(_FOLDED) for word in (b"mysql", b"mariadb", b" login "))
+_IDENTIFIED = b"identified".translate(_FOLDED)
+_statement = re.compile(rb"(?i)identified\s{1,8}(?:by|as|with)\s")
 """Commands and statements in which a password has no name before it."""
 _cut_url = re.compile(rb"://[^\s/@:]{0,128}:(?!\d{1,5}(?!\w))[^\s/@:]{6,256}(?=\s|\Z)")
 _plain = re.compile(rb"[a-z_-]+")
@@ -67,7 +66,9 @@ def is_clean(text: str) -> bool:
     if b"://" in raw and (b"@" in raw or b"curl" in raw or _cut_url.search(raw)):
         return False
     folded = raw.translate(_FOLDED)
-    if any(command in folded for command in _COMMANDS) and _command.search(raw):
+    if any(command in folded for command in _COMMANDS) and (b" -p" in raw or b"\t-p" in raw):
+        return False
+    if _IDENTIFIED in folded and _statement.search(raw):
         return False
     if b"paa" not in folded and b"ken" not in folded and b"aecr" not in folded:
         return True

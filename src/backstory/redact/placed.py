@@ -40,7 +40,7 @@ _pair = re.compile(r"([\w.$-]{1,64})=([^;\s\"'`,\\]{0,4096})(?:; ?)?")
 _long = re.compile(r"[\w-]{20}", re.ASCII)
 _userinfo = re.compile(r"[^\s/@:\"'`<>\\?#]{0,128}:([^\s/\"'`<>\\]{1,256})@(?=[\w.\[$%{-])")
 _cut_url = re.compile(
-    r"[^\s/@:\"'`<>\\?#()]{0,128}:(?!\d{1,5}(?!\w))([^\s/@:\"'`<>\\()\[\],]{6,256})(?=\s*\Z|[\r\n])"
+    r"[^\s/@:\"'`<>\\?#()]{0,128}:(?!\d{1,5}(?!\w))([^\s/@:\"'`<>\\()\[\],]{6,256})(?=[ \t]{0,8}(?:[\r\n]|\Z))"
 )
 """User and password where the line ends before the host: whoever cut the text left the password behind."""
 _images = re.compile(
