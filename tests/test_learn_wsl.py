@@ -51,6 +51,17 @@ def test_its_folders_are_claimed_by_the_name_that_windows_has_for_them(backstory
     assert learned["session_id"] == SESSION
 
 
+def test_the_drives_of_windows_are_those_that_the_registration_names(backstory: Run, tmp_path: Path) -> None:
+    manifest = json.loads((recordings.session_path("basic-act", SESSION) / f"{SESSION}.json").read_text())
+    records.add(tmp_path / "home", Registration("Ubuntu", "cline", "/home/dev/.cline", "/home/dev", "/"))
+    store = next(tmp_path.glob("*wsl*")) / SESSION / f"{SESSION}.json"
+    store.write_text(json.dumps({**manifest, "cwd": "/c/work/basic", "workspace_root": "/c/work/basic"}))
+    backstory("workspace", "create", "inside")
+    assert backstory("workspace", "claim", "C:\\Work", "--workspace", "inside").code == 0
+    (refused,) = json.loads(backstory("learn", "--json").out)["refused"]
+    assert (refused["session_id"], refused["reason"]) == (SESSION, "claimed_by:inside")
+
+
 def test_other_verbs_do_not_look_into_it_and_take_nothing_for_gone(backstory: Run) -> None:
     assert json.loads(backstory("sessions", "--json").out)["sessions"] == []
     backstory("learn")

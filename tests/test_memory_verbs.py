@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from running import Run, runner
 from sessions import ID, Session, archive
 
 from backstory import Archive
 from backstory.cli.line import View, plain
-from backstory.cli.options import App
+from backstory.cli.main import VERBS
+from backstory.cli.options import App, Count, Verb
 from backstory.cli.recall import draw_recalled, grouped
 from backstory.cli.term import Term
 from backstory.demo import load, settings
@@ -698,3 +702,96 @@ def test_secrets_in_titles_are_masked_in_what_learn_says(tmp_path: Path) -> None
         opened.sync([session.root])
         (one,) = opened.memory.learn().learned
         assert one.title == mask(f"Use {secret} here")
+
+
+# --- Odd input ---------------------------------------------------------------------------------------------
+
+NO_UTF_8 = os.fsdecode(b"caf\xe9 au lait")
+"""What an argument becomes that is no UTF-8."""
+HUGE = "9" * 30
+
+
+@pytest.mark.parametrize("name", sorted(VERBS))
+def test_every_verb_takes_texts_that_can_be_kept(name: str) -> None:
+    command = importlib.import_module(f"backstory.cli.{name}").command
+    assert isinstance(command, Verb)
+    for param in command.params:
+        assert not isinstance(param.type, click.IntRange) or param.type.max or isinstance(param.type, Count)
+
+
+def test_a_fact_that_is_no_utf_8_is_kept_and_found(backstory: Run) -> None:
+    assert backstory("memory", "add", NO_UTF_8, "--project", NO_UTF_8).code == 0
+    (found,) = backstory("recall", NO_UTF_8, "--project", NO_UTF_8, "--json").json["results"]
+    assert (found["answered"], found["project"]) == ("caf\ufffd au lait", "caf\ufffd au lait")
+    assert backstory("memory", "edit", "f1", "--text", NO_UTF_8 + " 2").code == 0
+    assert backstory("memory", "list", "--project", NO_UTF_8, "--json").json["items"]
+    assert backstory("memory", "forget", "--query", NO_UTF_8, "--yes").code == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("learn", "--workspace", NO_UTF_8),
+        ("recall", "x", "--workspace", NO_UTF_8),
+        ("memory", "edit", NO_UTF_8, "--text", "x"),
+        ("memory", "forget", "--session", NO_UTF_8),
+        ("memory", "forget", "e" + HUGE),
+        ("memory", "edit", "f" + HUGE, "--text", "x"),
+        ("workspace", "create", NO_UTF_8),
+        ("workspace", "release", NO_UTF_8),
+        ("workspace", "show", NO_UTF_8),
+        ("show", NO_UTF_8),
+        ("forget", NO_UTF_8),
+        ("usage", "session", NO_UTF_8),
+        ("ingest", NO_UTF_8),
+    ],
+    ids=lambda call: " ".join(call[:2]),
+)
+def test_a_name_that_nothing_has_is_refused_whatever_it_is(backstory: Run, call: tuple[str, ...]) -> None:
+    done = backstory(*call)
+    assert done.code in (1, 2)
+    assert done.err.startswith("backstory: ")
+    assert "something broke" not in done.err
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("memory", "list", "--limit", HUGE),
+        ("recall", QUERY, "--limit", HUGE),
+        ("sessions", "--limit", HUGE),
+        ("search", "redis", "--limit", HUGE),
+        ("usage", "top", "--limit", HUGE),
+        ("search", NO_UTF_8),
+        ("sessions", "--project", NO_UTF_8),
+        ("memory", "list", "--project", NO_UTF_8),
+        ("usage", "--project", NO_UTF_8),
+    ],
+    ids=lambda call: " ".join(call[:2]),
+)
+def test_a_limit_may_be_any_number_and_a_filter_any_text(learned: Run, call: tuple[str, ...]) -> None:
+    done = learned(*call)
+    assert "something broke" not in done.err
+    assert done.code == 0
+
+
+def test_a_folder_that_is_no_utf_8_can_be_claimed_and_released(backstory: Run) -> None:
+    folder = "/" + NO_UTF_8
+    assert backstory("workspace", "claim", folder, "--json").json["claimed"] == "/caf\ufffd au lait"
+    assert backstory("workspace", "release", folder, "--json").code == 0
+
+
+def test_an_editor_that_leaves_no_utf_8_changes_nothing(
+    backstory: Run, answers: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    backstory("memory", "add", "Deploys go out from main only")
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nprintf 'caf\\351' > \"$1\"\n")
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    answers("")
+    done = backstory("memory", "edit", "f1")
+    assert done.err == "backstory: what the editor left is no UTF-8. Nothing was changed.\n"
+    (fact,) = backstory("memory", "list", "--json").json["items"]
+    assert fact["answered"] == "Deploys go out from main only"

@@ -193,6 +193,17 @@ def test_nothing_in_the_recordings_is_masked() -> None:
 
 
 HOSTILE = [
+    "://a:b1c2d3",
+    "://a:b1c2d3 \t ",
+    "mysql",
+    "mysql -p",
+    " login ",
+    "docker login -p ",
+    "identified by '",
+    "identified  by  ",
+    "password:\n  ",
+    "password:\n" + " " * 60,
+    "password: |\n",
     "A",
     "=",
     '"',
@@ -247,3 +258,12 @@ def test_hostile_text_takes_time_in_line_with_its_length(part: str) -> None:
     with within(60):
         redact.mask("https://a:b1c2@d key auth pass " + text + "\npassword=hunter22")
         redact.cut(text, len(text) // 3, len(text) // 2)
+
+
+@pytest.mark.parametrize("end", ["", " ", "\n", "\nand more"])
+def test_a_url_that_was_cut_before_its_host_shows_nothing_of_the_password(end: str) -> None:
+    """Cline cuts a title at 120 characters, wherever that is."""
+    secret = "Sup3rS3cretPassw0rd99"
+    lead = "Please clone this one: https://deploy:"
+    for kept in range(6, len(secret) + 1):
+        assert redact.mask(f"{lead}{secret[:kept]}{end}") == f"{lead}[masked:url-password]{end}"

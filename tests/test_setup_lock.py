@@ -147,3 +147,12 @@ def test_setups_at_the_same_time_write_one_entry(place: Place) -> None:
     assert text.count('"backstory": {') == 1
     assert list(json.loads(text)["mcpServers"]) == ["a", "backstory"]
     assert [path.name for path in place.settings.parent.iterdir()] == [place.settings.name]
+
+
+def test_a_dead_lock_that_is_a_file_leaves_nothing_behind(place: Place) -> None:
+    place.write({"mcpServers": {}})
+    left = place.settings.with_name(place.settings.name + ".lock")
+    left.write_text("x")
+    os.utime(left, (1, 1))
+    setup.setup(place.client, place.here())
+    assert [path.name for path in place.settings.parent.iterdir()] == [place.settings.name]

@@ -251,3 +251,48 @@ def test_colours_mark_what_comes_and_goes(place: Place) -> None:
     done = place.run("--color", "always", "setup", "cline", "--dry-run")
     assert '\x1b[32m+   "backstory": {\x1b[0m' in done.out
     json.dumps(done.out)
+
+
+OURS = r'"command":"/gone/backstory","args":["mcp"]'
+ODD = {
+    "a name that is half a pair": r'"\ud800x":{"command":"x"}',
+    "an argument that is half a pair": rf'"x":{{"command":"x","args":["\udfff"]}},"backstory":{{{OURS}}}',
+    "a variable that holds a null": rf'"backstory":{{{OURS},"env":{{"A":"b\u0000c"}}}}',
+    "a variable that is half a pair": rf'"backstory":{{{OURS},"env":{{"A":"\ud800","\udc00":"1"}}}}',
+    "a folder that holds a null": rf'"backstory":{{{OURS},"cwd":"b\u0000c"}}',
+    "a folder that is half a pair": rf'"backstory":{{{OURS},"cwd":"/b\ud800"}}',
+    "a program that holds a null": r'"backstory":{"command":"/go\u0000ne/backstory","args":["mcp"]}',
+    "a program that is half a pair": r'"backstory":{"command":"/go\ud800ne/backstory","args":["mcp"]}',
+}
+"""Settings that JSON allows and no system's call takes."""
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=list(ODD))
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["words", "json"])
+def test_every_verb_says_something_of_odd_settings(place: Place, text: str, form: tuple[str, ...]) -> None:
+    place.write(f'{{"mcpServers":{{{text}}}}}')
+    for verb in (("setup", "cline"), ("clients",), ("doctor",), ("setup", "cline"), ("disconnect", "cline")):
+        done = place.run(*verb, *(form if verb[0] != "disconnect" else ()))
+        assert "something broke" not in done.err
+        assert done.out or done.err
+        done.out.encode()
+        if form and done.out and verb[0] != "disconnect":
+            json.loads(done.out)
+
+
+def test_what_cannot_be_started_is_said_and_the_entry_is_written(place: Place) -> None:
+    place.write(f'{{"mcpServers":{{{ODD["a variable that holds a null"]}}}}}')
+    done = place.run("setup", "cline")
+    assert place.servers()["backstory"]["command"] == str(place.program)
+    assert "it cannot be started: embedded null byte" in done.out + done.err
+
+
+def test_a_link_into_a_folder_that_is_missing_is_named_as_it_is(place: Place) -> None:
+    place.settings.parent.mkdir(parents=True)
+    place.settings.symlink_to(place.home / "nowhere" / "settings.json")
+    files = sorted(place.files())
+    done = place.run("setup", "cline")
+    assert done.code == 1
+    assert str(place.home / "nowhere") in done.err
+    assert ".tmp" not in done.err
+    assert sorted(place.files()) == files

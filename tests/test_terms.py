@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
+import string
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from timelimit import within
 
-from backstory.memory import index, rank, terms, vocabulary
+from backstory.memory import failures, index, rank, terms, vocabulary, volatile
 from backstory.memory.stem import stem
 from backstory.store.database import _script
 
@@ -241,3 +244,81 @@ def test_a_word_that_was_taken_out_with_its_last_text_is_not_kept(store: sqlite3
         "limiter",
         "limiters",
     }
+
+
+# --- What a machine made -----------------------------------------------------------------------------------
+
+
+def drawn(seed: int, alphabet: str, count: int) -> str:
+    return "".join(random.Random(seed).choices(alphabet, k=count))
+
+
+@pytest.mark.parametrize(
+    "alphabet", [string.ascii_letters, string.ascii_lowercase, string.ascii_letters + "01-_"]
+)
+def test_of_an_endless_word_the_index_has_the_beginning(store: sqlite3.Connection, alphabet: str) -> None:
+    text = drawn(1, alphabet, 100_000)
+    assert sum(map(len, terms.cut(text))) <= terms.WRITTEN
+    assert len(terms.expanded(f"before {text} after").split()) <= 2 + terms.WRITTEN
+    fact(store, f"the limiter {text} the gateway")
+    for query in ("limiter", "gateway", text[:70], text):
+        assert [one.row for one in rank.ranked(store, query, SCOPE, 5).found] == [3]
+
+
+def test_what_joins_words_does_not_count_as_letters_of_one() -> None:
+    """Lines of a table or a drawing run from word to word."""
+    for line in ("-" * 300, "_" * 300, "-_" * 300):
+        assert terms.expanded(f"limiter{line}gateway") == terms.expanded("limiter-gateway")
+
+
+def test_the_parts_of_what_was_drawn_are_no_words(store: sqlite3.Connection) -> None:
+    hashes = [drawn(seed, "0123456789abcdef", 40) for seed in range(20)]
+    assert sum(len(terms.expanded(one).split()) == 1 for one in hashes) >= 15
+    for name in ("isOldEnoughToBuyIt", "parseHttp2ResponseHeaders", "toUTF8BytesOrNullIfEmpty"):
+        assert len(terms.expanded(name).split()) >= 5
+    fact(store, "zzyzx quux")
+    fact(store, " ".join(hashes))
+    assert [one.row for one in rank.ranked(store, hashes[7], SCOPE, 5).found] == [5]
+
+
+def test_one_text_brings_only_so_many_words_into_the_vocabulary(store: sqlite3.Connection) -> None:
+    text = drawn(3, string.ascii_lowercase + "   ", 400_000)
+    index.put(store, index.row_of_fact(1), f"limiter {text}", "the gateway", ["src/throttle.py"])
+    kept = {word for (word,) in store.execute("SELECT word FROM memory_word")}
+    assert {"limiter", "gateway", "throttle"} <= kept
+    assert vocabulary.OF_TEXT <= len(kept) < vocabulary.OF_TEXT + 10
+    fact(store, "the scheduler")
+    assert rank.ranked(store, "schedluer", SCOPE, 5).repaired == {"schedluer": "scheduler"}
+
+
+ENDLESS = [
+    "\\",
+    "/",
+    "a/",
+    "a/~/",
+    "~/",
+    "a",
+    "A",
+    "1",
+    "1.",
+    "a1",
+    "Aa",
+    "_",
+    "C:",
+    "a-",
+    "0x",
+    "中",
+    "12345678-1234-",
+    "a ",
+]
+
+
+@pytest.mark.parametrize("part", ENDLESS)
+@pytest.mark.parametrize("end", ["", " ", "~", "!"])
+def test_endless_lines_take_time_in_line_with_their_length(part: str, end: str) -> None:
+    """They take a part of a second where the work is linear, and minutes where it is quadratic."""
+    text = part * (100_000 // len(part)) + end
+    with within(30):
+        volatile.lines(text)
+        terms.expanded(text)
+        failures.names(text)

@@ -14,8 +14,9 @@ from sessions import START, Session, archive
 
 from backstory.errors import InputError
 from backstory.memory import folders
-from backstory.memory.folders import absolute, distribution_of, is_absolute, key, with_parents
+from backstory.memory.folders import absolute, distribution_of, is_absolute, is_near, key, with_parents
 from backstory.memory.memory import Memory
+from backstory.memory.workspaces import know_drives
 
 
 @pytest.fixture
@@ -187,6 +188,9 @@ def test_a_folder_is_the_same_in_every_spelling(tmp_path: Path, cwd: str, claim:
 @pytest.mark.parametrize(
     ("cwd", "claim"),
     [
+        ("\\\\server\\share\\api", "/"),
+        ("\\\\wsl$\\Ubuntu\\home", "/"),
+        ("C:\\work", "/"),
         ("/home/Dev/api", "/home/dev"),
         ("\\\\wsl$\\Ubuntu\\home\\Dev\\api", "\\\\wsl$\\Ubuntu\\home\\dev"),
         ("\\\\wsl$\\Ubuntu\\home\\dev", "\\\\wsl$\\Debian\\home\\dev"),
@@ -210,6 +214,44 @@ def test_what_was_recorded_in_a_distribution_is_claimed_by_its_windows_name(tmp_
         assert set(reasons(opened.memory.learn()).values()) == {"claimed_by:work"}
         (one,) = opened.memory.learn("work").learned
         assert one.project == "api"
+
+
+@pytest.mark.parametrize(
+    ("drives", "cwd", "claim"),
+    [
+        ("/", "/c/work/api", "C:\\Work"),
+        ("/", "/c/work/api", "\\\\wsl$\\Ubuntu\\c\\work"),
+        ("/win/", "/win/d/api", "D:\\"),
+        ("/mnt/", "/mnt/c/work", "c:/work"),
+    ],
+)
+def test_a_drive_of_windows_is_itself_wherever_a_distribution_has_it(
+    tmp_path: Path, drives: str, cwd: str, claim: str
+) -> None:
+    with of_sessions(tmp_path / "home", session_at(tmp_path / "sessions", cwd)) as opened:
+        opened.connection.execute(
+            "UPDATE session SET root = ?", ("\\\\wsl.localhost\\Ubuntu\\home\\dev\\.cline",)
+        )
+        know_drives(opened.connection, {"ubuntu": drives, "Debian": "/elsewhere/"})
+        opened.memory.create_workspace("work")
+        opened.memory.claim(claim, "work")
+        assert set(reasons(opened.memory.learn()).values()) == {"claimed_by:work"}
+
+
+def test_a_folder_is_near_what_lies_above_and_below_it_and_nothing_else() -> None:
+    near = [("", "/home"), ("/home/dev", "/home"), ("c:/x", "c:"), ("//server", "//server/share")]
+    apart = [("", "//server/share"), ("/home", "/homes"), ("", "c:/x"), ("", "wsl://ubuntu/x")]
+    for one, other in near:
+        assert is_near(one, other)
+        assert is_near(other, one)
+    for one, other in apart:
+        assert not is_near(one, other)
+        assert not is_near(other, one)
+
+
+def test_a_folder_whose_name_is_no_utf_8_is_claimed_as_cline_records_it(tmp_path: Path) -> None:
+    there = os.fsdecode(b"/home/dev/caf\xe9")
+    assert owner(tmp_path, "/home/dev/caf\ufffd/api", None, other=there) == "claimed_by:other"
 
 
 @pytest.mark.parametrize(
@@ -307,6 +349,38 @@ def test_a_submodule_is_no_worktree(tmp_path: Path, worktree: Path) -> None:
     git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "vendored")
     assert (outer / "vendored" / ".git").is_file()
     assert folders.repository(str(outer / "vendored")) is None
+
+
+def test_a_git_file_that_the_repository_knows_nothing_of_moves_no_folder(
+    memory: Memory, worktree: Path, tmp_path: Path
+) -> None:
+    """A downloaded folder can name any repository; git itself asks the repository."""
+    home = tmp_path / "repositories" / "shop" / ".git"
+    memory.claim(str(tmp_path / "repositories"), "work")
+    assert memory.owner(str(worktree)) == "work"
+    own, copied, invented = (tmp_path / "downloads" / name for name in ("own", "copied", "invented"))
+    for folder in (own, copied, invented):
+        (folder / "g").mkdir(parents=True)
+    (own / ".git").write_text("gitdir: g\n")
+    (own / "g" / "commondir").write_text(f"{home}\n")
+    (own / "g" / "gitdir").write_text(f"{own / '.git'}\n")
+    (copied / ".git").write_text((worktree / ".git").read_text())
+    fake = invented / "worktrees" / "g"
+    fake.mkdir(parents=True)
+    (invented / ".git").write_text(f"gitdir: {fake}\n")
+    (fake / "commondir").write_text(f"{home}\n")
+    for folder in (own, copied, invented):
+        assert memory.owner(str(folder)) is None
+        assert folders.Place(str(folder)).worktree is None
+
+
+def test_a_worktree_that_names_its_folders_by_relative_paths_is_one(worktree: Path, tmp_path: Path) -> None:
+    """As git writes them with `worktree.useRelativePaths`."""
+    own = tmp_path / "repositories" / "shop" / ".git" / "worktrees" / "try-it"
+    (worktree / ".git").write_text(f"gitdir: {os.path.relpath(own, worktree)}\n")
+    (own / "gitdir").write_text(f"{os.path.relpath(worktree / '.git', own)}\n")
+    home = str(tmp_path / "repositories" / "shop")
+    assert folders.repository(str(worktree)) == (str(worktree), home)
 
 
 @pytest.mark.parametrize("mark", ["", "gitdir:", "gitdir: ../nowhere", "\0\0", "gitdir: " + "x" * 9000])

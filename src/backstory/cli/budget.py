@@ -13,7 +13,7 @@ from ..ledger.ranges import Period
 from ..schema.document import iso
 from .line import Line, View, spans
 from .money import money
-from .options import App, json_option, pass_app, reading_options
+from .options import App, Verb, json_option, pass_app, reading_options
 from .table import Column, header, layout, row
 from .usage import refuse_nameless, zone_of
 from .usage_words import NOTHING, dollars, estimate, named, nano_of
@@ -86,7 +86,7 @@ def standing_json(one: Standing) -> dict[str, Any]:
     }
 
 
-@click.command("budget", short_help="What a day, a week or a month may cost.")
+@click.command("budget", cls=Verb, short_help="What a day, a week or a month may cost.")
 @click.argument(
     "what", required=False, default="list", type=click.Choice(("list", "set", "check")), metavar="[WHAT]"
 )

@@ -13,7 +13,7 @@ from ..errors import BackstoryError
 from ..store.derived import short_id
 from .bare import show_empty
 from .line import spans
-from .options import App, json_option, pass_app, sessions_dir_option
+from .options import App, Verb, json_option, pass_app, sessions_dir_option
 from .reports import draw_places, draw_report, left_out, report_json
 from .words import clock, counted
 
@@ -111,7 +111,9 @@ def _arrived(report: SyncReport) -> str:
     return f"{ids}  {new}{counted(report.new_steps, 'new step')}"
 
 
-@click.command("capture", short_help="Bring the archive up to date, once or for as long as it runs.")
+@click.command(
+    "capture", cls=Verb, short_help="Bring the archive up to date, once or for as long as it runs."
+)
 @click.option("--once", is_flag=True, help="One pass, then leave with 0.")
 @json_option
 @sessions_dir_option

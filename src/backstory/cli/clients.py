@@ -14,7 +14,7 @@ from ..clients.table import Client
 from ..errors import ClientError
 from .connecting import change_json, draw_change, here, named, refuse_db
 from .line import Line, View, spans
-from .options import App, json_option, pass_app
+from .options import App, Verb, json_option, pass_app
 
 CONNECTED = {
     "nobody": "no",
@@ -60,7 +60,7 @@ def connected(client: Client, found: Found) -> str:
     return CONNECTED[found.owner]
 
 
-@click.command("clients", short_help="List the agents that can ask the memory.")
+@click.command("clients", cls=Verb, short_help="List the agents that can ask the memory.")
 @click.option("--dry-run", "dry", is_flag=True, help="Also show what setup would write.")
 @json_option
 @pass_app

@@ -10,11 +10,11 @@ import click
 
 from ..schema.words import tilde
 from .line import spans
-from .options import App, pass_app
+from .options import App, Verb, pass_app
 from .words import counted
 
 
-@click.command("demo", short_help="Load sample sessions into a throw-away archive.")
+@click.command("demo", cls=Verb, short_help="Load sample sessions into a throw-away archive.")
 @click.option(
     "--home", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Load them there."
 )

@@ -12,7 +12,7 @@ from ..clients.elsewhere import elsewhere, how_to_leave
 from ..clients.registration import Here
 from .connecting import change_json, draw_change, draw_word, here, named, refuse_db
 from .line import Line, View, spans
-from .options import App, json_option, pass_app
+from .options import App, Verb, json_option, pass_app
 
 
 def draw_removal(view: View, done: Removal, where: Here, *, dry: bool) -> Iterator[Line]:
@@ -26,7 +26,7 @@ def draw_removal(view: View, done: Removal, where: Here, *, dry: bool) -> Iterat
         yield from draw_word(view, "keep", f"{where.short(kept.path)}: {kept.why}")
 
 
-@click.command("disconnect", short_help="Take an agent's entry and rule back.")
+@click.command("disconnect", cls=Verb, short_help="Take an agent's entry and rule back.")
 @click.argument("client", metavar="[CLIENT]", required=False)
 @click.option("--dry-run", "dry", is_flag=True, help="Show what would go, and change nothing.")
 @json_option

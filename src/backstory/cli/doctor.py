@@ -10,7 +10,7 @@ import click
 
 from ..store.results import Finding
 from .line import Line, View, beside, spans
-from .options import App, json_option, pass_app, sessions_dir_option
+from .options import App, Verb, json_option, pass_app, sessions_dir_option
 from .text import cells, wrap
 from .words import counted
 
@@ -78,7 +78,7 @@ def server_findings(app: App) -> list[Finding]:
     ]
 
 
-@click.command("doctor", short_help="Say what was read, what was not, and what to do.")
+@click.command("doctor", cls=Verb, short_help="Say what was read, what was not, and what to do.")
 @json_option
 @sessions_dir_option
 @pass_app

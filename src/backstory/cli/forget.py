@@ -12,7 +12,7 @@ from ..store.forget import Forgettable
 from ..store.results import Listed
 from .line import Line, View, beside, spans
 from .listing import project, title
-from .options import App, json_option, pass_app, reading_options
+from .options import App, Verb, json_option, pass_app, reading_options
 from .text import wrap
 from .words import counted, moment
 
@@ -56,7 +56,7 @@ def _session(view: View, listed: Listed) -> Line:
     return beside(view, left, spans(name, "  " if name else "", (when, "label")))
 
 
-@click.command("forget", short_help="Remove a session from the archive for good.")
+@click.command("forget", cls=Verb, short_help="Remove a session from the archive for good.")
 @click.argument("session_id", metavar="ID")
 @click.option("--with-copies", is_flag=True, help="Also sessions that hold copies of this conversation.")
 @click.option("--yes", is_flag=True, help="Do not ask.")

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from .options import App, json_option, pass_app
+from .options import App, Verb, json_option, pass_app
 from .reports import draw_report, left_out, report_json
 
 
-@click.command("ingest", short_help="Add sessions that lie somewhere else.")
-@click.argument("items", nargs=-1, required=True, metavar="ITEM...")
+@click.command("ingest", cls=Verb, short_help="Add sessions that lie somewhere else.")
+@click.argument("items", nargs=-1, required=True, type=click.Path(), metavar="ITEM...")
 @click.option("--agent", metavar="NAME", default="cline", show_default=True)
 @json_option
 @pass_app

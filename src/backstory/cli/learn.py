@@ -12,7 +12,7 @@ import click
 from ..memory.learn import Learned, Outcome
 from ..store.derived import short_id
 from .line import Line, View, flow, spans, width
-from .options import App, json_option, pass_app, reading_options, workspace_option
+from .options import App, Verb, json_option, pass_app, reading_options, workspace_option
 from .progress import Progress
 from .table import Column, header, layout, row
 from .text import cut, wrap
@@ -99,7 +99,7 @@ def _cells(view: View, state: str, one: Outcome) -> list[Line]:
     ]
 
 
-@click.command("learn", short_help="Keep what was asked and answered, to recall it later.")
+@click.command("learn", cls=Verb, short_help="Keep what was asked and answered, to recall it later.")
 @workspace_option
 @click.option("--dry-run", is_flag=True, help="Say what would be learned; write nothing in the memory.")
 @click.option("--explain", is_flag=True, help="Say of every session what became of it and why.")
@@ -149,8 +149,11 @@ def _learn(app: App, workspace: str, write: bool, options: Mapping[str, Any]) ->
 def _read_distributions(app: App, archive: Archive) -> None:
     """Read the sessions of registered distributions too. No other verb does: looking into one starts it."""
     from ..clients.wsl import records
+    from ..memory.workspaces import know_drives
     from ..store.database import home
 
-    folders = tuple(Path(one.sessions) for one in records.registered(home(archive.env)))
+    registered = records.registered(home(archive.env))
+    know_drives(archive.connection, {one.distribution: one.drives for one in registered})
+    folders = tuple(Path(one.sessions) for one in registered)
     if folders:
         app.sync(archive, folders)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import App, pass_app, reading_options
+from .options import App, Verb, pass_app, reading_options
 
 if TYPE_CHECKING:
     from ..mcp.calls import Calls
 
 
-@click.command("mcp", short_help="Serve the memory to an agent (MCP over stdio).")
+@click.command("mcp", cls=Verb, short_help="Serve the memory to an agent (MCP over stdio).")
 @click.option(
     "--workspace", metavar="NAME", help="The memory that is asked; else the one that claims the folder."
 )

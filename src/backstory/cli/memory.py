@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..memory.workspaces import DEFAULT
 from .line import spans
 from .memory_rows import draw_items, draw_removal, edited, editing
-from .options import App, json_option, pass_app
+from .options import App, Count, Verb, json_option, pass_app
 from .words import counted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ GOES_WITH = {
 """What each option means something for."""
 
 
-@click.command("memory", short_help="List, add, edit, forget and export what was learned.")
+@click.command("memory", cls=Verb, short_help="List, add, edit, forget and export what was learned.")
 @click.argument("what", required=False, default="list", type=click.Choice(WHATS), metavar="[WHAT]")
 @click.argument("words", nargs=-1, metavar="[TEXT|ID]...")
 @click.option("--workspace", metavar="NAME", help=f"The memory that is meant, else {DEFAULT}.")
@@ -47,7 +47,7 @@ GOES_WITH = {
 @click.option("--facts", is_flag=True, help="With list: only what was added, not what was learned.")
 @click.option(
     "--limit",
-    type=click.IntRange(min=1),
+    type=Count(),
     metavar="N",
     help=f"With list: at most so many, else {DEFAULT_LIMIT}.",
 )
@@ -161,7 +161,10 @@ def _edit(app: App, archive: Archive, item_id: str, options: Mapping[str, Any], 
         if not app.term.can_ask:
             names = "--text" if passage.kind == "fact" else "--asked or --answered"
             raise InputError(f"nobody is here to edit it. Nothing was changed; {names} says the new text.")
-        written = click.edit(editing(passage), extension=".md")
+        try:
+            written = click.edit(editing(passage), extension=".md")
+        except UnicodeDecodeError:
+            raise InputError("what the editor left is no UTF-8. Nothing was changed.") from None
         if written is None:
             raise InputError("nothing was changed.")
         new = edited(passage, written)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 else:
     _Type = click.ParamType  # generic since click 8.3
 
+_lone = re.compile("[\ud800-\udfff]")
 Face = TypeVar("Face", bound=Callable[..., Any])
 
 
@@ -79,7 +81,44 @@ class App:
         import json
 
         encoding = self.term.view.glyphs.encoding
-        self.term.text(json.dumps(document, ensure_ascii=encoding is not None, indent=2) + "\n")
+        text = json.dumps(document, ensure_ascii=encoding is not None, indent=2)
+        # No output takes half of a surrogate pair; JSON has a form for it.
+        self.term.text(_lone.sub(lambda one: f"\\u{ord(one[0]):04x}", text) + "\n")
+
+
+class Count(click.IntRange):
+    """A whole number from 1 on; one that the archive cannot count to stands for all there is."""
+
+    MOST = 2**31 - 1
+
+    def __init__(self) -> None:
+        super().__init__(min=1)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number. Raises `BadParameter` for what is none."""
+        return min(int(super().convert(value, param, ctx)), self.MOST)
+
+
+class Verb(click.Command):
+    """A verb whose texts are whole: what is no UTF-8 on the command line can be neither kept nor looked for."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does it; paths of files stay as the system has them."""
+        left = super().parse_args(ctx, args)
+        for param in self.params:
+            if param.name in ctx.params and isinstance(param.type, click.types.StringParamType):
+                ctx.params[param.name] = _whole(ctx.params[param.name])
+        return left
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_whole, value))
+    if isinstance(value, str) and _lone.search(value):
+        from ..memory.folders import whole
+
+        return whole(value)
+    return value
 
 
 pass_app = click.make_pass_decorator(App)

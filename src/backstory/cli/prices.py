@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from ..ledger.priced import Listing, listings
 from ..store import database
 from .line import Line, View, spans
-from .options import App, json_option, pass_app, reading_options
+from .options import App, Verb, json_option, pass_app, reading_options
 from .table import Column, header, layout, row
 from .usage_words import named
 
@@ -66,7 +66,7 @@ def price_json(one: Listing) -> dict[str, Any]:
     return {"name": one.name, "route": one.route, "price": {**rates, "source": one.price.source}}
 
 
-@click.command("prices", short_help="What the models cost, and where the prices are from.")
+@click.command("prices", cls=Verb, short_help="What the models cost, and where the prices are from.")
 @click.argument("what", required=False, type=click.Choice(("refresh",)), metavar="[WHAT]")
 @json_option
 @reading_options

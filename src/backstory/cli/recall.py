@@ -16,7 +16,7 @@ from ..memory.snippet import Snippet, around
 from ..schema.words import relative, tilde
 from .line import Line, Span, View, beside, cut_line, flow, joined, spans, width
 from .money import price
-from .options import App, day_option, json_option, pass_app, workspace_option
+from .options import App, Count, Verb, day_option, json_option, pass_app, workspace_option
 from .text import cells, wrap
 from .words import clock, counted, duration, local, short_day
 
@@ -228,14 +228,14 @@ def _fixed(view: View, failure: Mended, folder: str | None) -> str:
     )
 
 
-@click.command("recall", short_help="Find what was said about something before.")
+@click.command("recall", cls=Verb, short_help="Find what was said about something before.")
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @workspace_option
 @click.option("--project", metavar="NAME", help="Only conversations and facts of this project, by its name.")
 @day_option("--since", "Only what was asked since then: today, yesterday, 24nov, 7d, 2026-11-24.")
 @click.option(
     "--limit",
-    type=click.IntRange(min=1),
+    type=Count(),
     default=DEFAULT_LIMIT,
     show_default=True,
     metavar="N",

@@ -15,7 +15,7 @@ from ..story.states import kind_of
 from .line import Line, Span, View, beside, cut_line, joined, spans, width
 from .listing import project, title
 from .money import price
-from .options import App, day_option, json_option, pass_app, reading_options
+from .options import App, Count, Verb, day_option, json_option, pass_app, reading_options
 from .rows import Scene, command_line, path_spans, row_of
 from .text import cells
 from .timeline import KIND
@@ -213,7 +213,7 @@ def _piece(view: View, text: str) -> str:
     return (" " if text[0].isspace() else "") + inner + (" " if text[-1].isspace() else "")
 
 
-@click.command("search", short_help="Search everything said, run, printed and changed.")
+@click.command("search", cls=Verb, short_help="Search everything said, run, printed and changed.")
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @click.option("--in", "scope", type=click.Choice(SCOPES[1:]), help="Look only there.")
 @click.option("--project", metavar="NAME", help="Only sessions of this folder: its name or its path.")
@@ -221,7 +221,7 @@ def _piece(view: View, text: str) -> str:
 @click.option("--failing", is_flag=True, help="Only in sessions in which something is still failing.")
 @click.option(
     "--limit",
-    type=click.IntRange(min=1),
+    type=Count(),
     default=DEFAULT_LIMIT,
     show_default=True,
     metavar="N",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from .options import App, Face, pass_app, reading_options
+from .options import App, Face, Verb, pass_app, reading_options
 
 PORT = 8737
 
@@ -26,7 +26,7 @@ def port_option(face: Face) -> Face:
     return option(face)
 
 
-@click.command("serve", short_help="Open the review app over the archive.")
+@click.command("serve", cls=Verb, short_help="Open the review app over the archive.")
 @port_option
 @click.option("--open", "open_", is_flag=True, help="Open it in the browser.")
 @reading_options

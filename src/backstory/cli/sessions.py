@@ -14,7 +14,7 @@ from .dates import day_bounds
 from .line import Line, View, beside, joined, spans, width
 from .listing import failures, figures, mark, project, title
 from .money import day_money, price, tokens_json
-from .options import App, day_option, json_option, pass_app, reading_options
+from .options import App, Count, Verb, day_option, json_option, pass_app, reading_options
 from .table import Column, header, layout, row
 from .words import clock, counted, duration, local, long_day, tokens
 
@@ -104,7 +104,7 @@ def _cells(view: View, listed: Listed, *, wide: bool) -> list[Line]:
     return cells
 
 
-@click.command("sessions", short_help="List sessions, newest first, by day.")
+@click.command("sessions", cls=Verb, short_help="List sessions, newest first, by day.")
 @click.option("--project", metavar="NAME", help="Only sessions of this folder: its name or its path.")
 @day_option("--since", "Only sessions that were active since then: today, yesterday, 24nov, 7d, 2026-11-24.")
 @day_option("--until", "Only sessions that were last active by then.", end=True)
@@ -112,7 +112,7 @@ def _cells(view: View, listed: Listed, *, wide: bool) -> list[Line]:
 @click.option("--status", type=click.Choice(STATES), help="Only sessions in this state.")
 @click.option("--model", metavar="NAME", help="Only sessions of this model.")
 @click.option("--failing", is_flag=True, help="Only sessions in which something is still failing.")
-@click.option("--limit", type=click.IntRange(min=1), default=DEFAULT_LIMIT, show_default=True, metavar="N")
+@click.option("--limit", type=Count(), default=DEFAULT_LIMIT, show_default=True, metavar="N")
 @click.option("--wide", is_flag=True, help="Add prompts, files, length, model and tokens.")
 @json_option
 @reading_options

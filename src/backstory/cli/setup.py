@@ -15,7 +15,7 @@ from ..clients.selftest import Answer
 from ..clients.setup import Plan, plan, setup
 from .connecting import answer_json, answered, change_json, draw_change, draw_word, here, named, refuse_db
 from .line import Line, View, spans
-from .options import App, json_option, pass_app
+from .options import App, Verb, json_option, pass_app
 from .text import wrap
 from .words import counted
 
@@ -93,7 +93,7 @@ def _others(done: Plan) -> int:
     return len([name for name in entries(text) if name != NAME]) if text is not None else 0
 
 
-@click.command("setup", short_help="Let an agent ask the memory: its entry and its rule.")
+@click.command("setup", cls=Verb, short_help="Let an agent ask the memory: its entry and its rule.")
 @click.argument("client", metavar="[CLIENT]", required=False)
 @click.option("--dry-run", "dry", is_flag=True, help="Show what would be written, and write nothing.")
 @json_option

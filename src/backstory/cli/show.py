@@ -13,7 +13,7 @@ from ..store.results import Fate, Listed
 from ..story.states import batches, has_problem, running_step
 from .head import head
 from .line import Line, View, spans
-from .options import App, json_option, pass_app, reading_options
+from .options import App, Count, Verb, json_option, pass_app, reading_options
 from .rows import Scene
 from .timeline import Choice, Drawing, timeline
 
@@ -54,9 +54,9 @@ def hint(record: Record, choice: Choice) -> str:
     return ", ".join(said) + "." if said else ""
 
 
-@click.command("show", short_help="Show what happened in a session, step by step.")
+@click.command("show", cls=Verb, short_help="Show what happened in a session, step by step.")
 @click.argument("session_id", metavar="ID")
-@click.option("--turn", type=click.IntRange(min=1), metavar="N", help="One prompt and what followed it.")
+@click.option("--turn", type=Count(), metavar="N", help="One prompt and what followed it.")
 @click.option("--full", is_flag=True, help="Every output, edit and answer whole.")
 @click.option("--problems", is_flag=True, help="Only what failed, was rejected, or has no result.")
 @click.option("--changes", is_flag=True, help="The applied edits as one diff a file, as git apply takes it.")

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from .capture import watch
-from .options import App, pass_app, sessions_dir_option
+from .options import App, Verb, pass_app, sessions_dir_option
 from .serve import port_option
 
 
-@click.command("up", short_help="Keep the archive up to date, and open the review app.")
+@click.command("up", cls=Verb, short_help="Keep the archive up to date, and open the review app.")
 @port_option
 @sessions_dir_option
 @pass_app

@@ -15,7 +15,7 @@ from ..ledger import ranges
 from ..ledger.report import By, Filter
 from . import dates
 from .line import View, spans
-from .options import App, json_option, pass_app, reading_options
+from .options import App, Count, Verb, json_option, pass_app, reading_options
 from .words import MONTHS, local, number
 
 if TYPE_CHECKING:
@@ -126,13 +126,13 @@ def span_options(face: Any) -> Any:
     return face
 
 
-@click.command("usage", short_help="Tokens and money by day, model, project and more.")
+@click.command("usage", cls=Verb, short_help="Tokens and money by day, model, project and more.")
 @click.argument("what", required=False, type=click.Choice(WHATS), metavar="[WHAT]")
 @click.argument("session_id", required=False, metavar="[ID]")
 @click.option("--by", type=click.Choice(GROUPINGS), default="day", show_default=True, help="What a row is.")
 @span_options
 @click.option("--unpriced", is_flag=True, help="With models: only those without a price.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="With top and reconcile: rows a list.")
+@click.option("--limit", type=Count(), metavar="N", help="With top and reconcile: rows a list.")
 @click.option("--csv", "csv_", is_flag=True, help="Print the rows as CSV.")
 @click.option("--jsonl", is_flag=True, help="Print one JSON line a call.")
 @json_option

@@ -14,7 +14,7 @@ from ..memory.workspaces import DEFAULT, Claimed, Owner, Workspace
 from ..redact import mask
 from ..schema.words import tilde
 from .line import Line, View, spans
-from .options import App, json_option, pass_app
+from .options import App, Verb, json_option, pass_app
 from .table import Column, header, layout, row
 from .text import wrap
 from .words import counted, number
@@ -84,7 +84,7 @@ def workspace_json(one: Workspace) -> dict[str, Any]:
     }
 
 
-@click.command("workspace", short_help="Keep the memories of some folders apart.")
+@click.command("workspace", cls=Verb, short_help="Keep the memories of some folders apart.")
 @click.argument("what", required=False, default="list", type=click.Choice(WHATS), metavar="[WHAT]")
 @click.argument("name", required=False, metavar="[NAME|DIR]")
 @click.option(

@@ -18,13 +18,13 @@ from ..errors import ClientError
 from .connecting import ROLES as MARKS
 from .connecting import answer_json, answered, diff, draw_word, here, outline, refuse_db
 from .line import Line, View, spans
-from .options import App, json_option, pass_app
+from .options import App, Verb, json_option, pass_app
 from .words import counted
 
 WHATS = ("list", "setup", "remove")
 
 
-@click.command("wsl", short_help="Let agents in distributions of WSL ask the memory.")
+@click.command("wsl", cls=Verb, short_help="Let agents in distributions of WSL ask the memory.")
 @click.argument("what", metavar="list|setup|remove", type=click.Choice(WHATS))
 @click.option("--target", metavar="CLIENT", help="The agent: cline.")
 @click.option("--distribution", metavar="NAME", help="The distribution; else the default one.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat as statmod
@@ -37,12 +38,14 @@ def make_folders(path: Path, mode: int = 0o777) -> list[Path]:
 
 
 def write(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Replace a file, or make it: readers see the old bytes or the new ones.
+    """Replace a file, or make it: readers see the old bytes or the new ones. Raises `OSError` that names the file.
 
     A link is followed and stays. Mode and owner of a file that is there are kept; a new one has `mode`, else what
     the umask leaves of 0644.
     """
     target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"{os.strerror(errno.ENOENT)}: {target.parent}", str(path))
     there = target.stat() if target.exists() else None
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     created = mode if mode is not None else NEW

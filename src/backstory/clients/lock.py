@@ -78,6 +78,9 @@ def _reclaim(lock: Path, now: float, token: str) -> None:
         lock.rename(aside)
     except FileNotFoundError:
         return
+    # Nobody writes a file there, but whoever did is as dead, and nothing stays of it.
+    with contextlib.suppress(OSError):
+        aside.unlink()
     shutil.rmtree(aside, ignore_errors=True)
 
 

@@ -52,6 +52,8 @@ def ask(
             )
         except OSError as error:
             return Answer(problem=f"it cannot be started: {error.strerror or error}")
+        except ValueError as error:  # words, variables or a folder that no system takes
+            return Answer(problem=f"it cannot be started: {error}")
         try:
             return _talk(process, begun, limit)
         except _Failed as failed:

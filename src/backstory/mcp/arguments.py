@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 Schema = dict[str, Any]
+_lone = re.compile("[\ud800-\udfff]")
+"""Half of a pair: JSON can say it, and no file can hold it."""
 
 
 class BadArgument(Exception):
@@ -17,7 +20,7 @@ class BadArgument(Exception):
 
 
 def checked(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as the tool takes them; null is the same as left out. Raises `BadArgument`."""
+    """The arguments as the tool takes them; null is the same as left out, and texts are whole. Raises `BadArgument`."""
     properties: dict[str, Schema] = schema["properties"]
     for name in given:
         if name not in properties:
@@ -46,6 +49,8 @@ def _value(name: str, schema: Schema, value: Any) -> Any:
         if not schema["minimum"] <= value <= schema["maximum"]:
             raise BadArgument(name, f"has to be {_what(schema)}.")
         return value
+    if isinstance(value, str):
+        value = _lone.sub("\ufffd", value)
     if not isinstance(value, str) or not value.strip() or len(value) > schema["maxLength"]:
         raise BadArgument(name, f"has to be {_what(schema)}.")
     return value.strip()

@@ -18,7 +18,7 @@ from .passages import MARK, heading, page
 from .protocol import ToolFailed
 from .since import moment_of
 from .spent import brought_up_to_date, of_project, of_session
-from .text import UNITS, fitted, held, one_line, tokens, units
+from .text import UNITS, cited, fitted, held, named, one_line, tokens, units
 from .tools import HITS, TOKENS
 
 if TYPE_CHECKING:
@@ -119,7 +119,9 @@ class Calls:
         head = "A fact that was kept."
         if opened.passage.kind != "fact":
             kept = f"{counted(opened.total, 'exchange')} of this conversation {_are(opened.total)} kept"
-            head = f"{kept}. A person opens it with: backstory show {one_line(opened.passage.short_id or '')}"
+            head = (
+                f"{kept}. A person opens it with: backstory show {cited(opened.passage.short_id or '', 80)}"
+            )
             head += f" --turn {opened.passage.position}"
         return page(head, opened.around, _room(arguments), titles=titles, first=place)
 
@@ -134,12 +136,12 @@ class Calls:
             since=_since(arguments),
             limit=arguments.get("limit", HITS),
         )
-        named = f'the project "{one_line(project)}"' if project and not everywhere else "all projects"
+        where = f"the project {named(project)}" if project and not everywhere else "all projects"
         if folder is not None:
-            named = f'the folder "{one_line(folder, 200)}"'
+            where = f"the folder {named(folder, 200)}"
         if not found:
-            return f"{MARK}\n{_none_recent(archive, workspace, named, everywhere=everywhere)}"
-        return page(f"The newest exchanges of {named}, newest first.", found, _room(arguments))
+            return f"{MARK}\n{_none_recent(archive, workspace, where, everywhere=everywhere)}"
+        return page(f"The newest exchanges of {where}, newest first.", found, _room(arguments))
 
     def _remember(self, archive: Archive, arguments: Arguments) -> str:
         workspace = self._place(archive)
@@ -233,12 +235,12 @@ def _nothing(found: Recall, *, narrowed: bool) -> str:
     return f"{MARK}\nNothing fits. {searched} {_are(found.conversations + found.facts)} kept.{hint}"
 
 
-def _none_recent(archive: Archive, workspace: str, named: str, *, everywhere: bool) -> str:
+def _none_recent(archive: Archive, workspace: str, where: str, *, everywhere: bool) -> str:
     conversations, _ = archive.memory.counts(workspace)
     if not conversations:
         return f"Nothing is learned yet in the workspace {one_line(workspace)}. {LEARN}"
     hint = "" if everywhere else ' project "*" shows all of them.'
-    return f"Nothing of {named} is kept among {counted(conversations, 'conversation')}.{hint}"
+    return f"Nothing of {where} is kept among {counted(conversations, 'conversation')}.{hint}"
 
 
 def _said(line: str, passage: Passage) -> str:

@@ -13,7 +13,7 @@ from ..ledger.budget import Standing, standings
 from ..ledger.report import Figures, Filter, total
 from .money import counted, dollars, in_short
 from .passages import moment
-from .text import one_line
+from .text import cited, named, one_line
 
 if TYPE_CHECKING:
     from ..archive import Archive
@@ -56,16 +56,16 @@ def of_session(archive: Archive, text: str, since: int | None) -> str:
     own = listed.session
     (number,) = archive.connection.execute("SELECT n FROM session WHERE id = ?", (own.id,)).fetchone()
     figures = total(archive.connection, Filter(since=since, session=number))
-    project = f', project "{one_line(own.project)}"' if own.project else ""
-    head = f"Session {one_line(own.id, 300)}{project}, begun {moment(own.started_at)}{_from(since)}"
+    project = f", project {named(own.project)}" if own.project else ""
+    head = f"Session {cited(own.id, 300)}{project}, begun {moment(own.started_at)}{_from(since)}"
     return "\n".join([head, *_figures(figures)])
 
 
 def of_project(archive: Archive, project: str | None, since: int | None, now: int) -> str:
     """What one project has cost, null for all; with its newest session, and the budgets that hold for it."""
     figures = total(archive.connection, Filter(since=since, project=project))
-    named = "All projects" if project is None else f'Project "{one_line(project, 200)}"'
-    head = f"{named}, {counted(len(figures.sessions), 'session')}{_from(since)}"
+    whose = "All projects" if project is None else f"Project {named(project, 200)}"
+    head = f"{whose}, {counted(len(figures.sessions), 'session')}{_from(since)}"
     budgets = [
         one
         for one in standings(archive.connection, now, None)
@@ -76,7 +76,7 @@ def of_project(archive: Archive, project: str | None, since: int | None, now: in
     if project is not None and not figures.calls:
         lines.append('Another project is named by its folder; project "*" is all of them.')
     for one in newest:
-        own = f"newest session: {one_line(one.session.id, 160)}, begun {moment(one.session.started_at)}"
+        own = f"newest session: {cited(one.session.id, 160)}, begun {moment(one.session.started_at)}"
         lines.append(f"{own}, all of it: {in_short(one.cost)}")
     return "\n".join([*lines, *map(_budget, budgets)])
 
@@ -128,6 +128,6 @@ def _figures(figures: Figures) -> list[str]:
 def _budget(one: Standing) -> str:
     """`budget a day: $5.09 of $5.00, passed`."""
     own = one.budget
-    scope = "" if own.scope == "all" else f' for the {own.scope} "{one_line(own.name)}"'
+    scope = "" if own.scope == "all" else f" for the {own.scope} {named(own.name)}"
     state = ", passed" if one.passed else ""
     return f"budget a {own.period}{scope}: {dollars(one.spent)} of {dollars(own.nano)}{state}"

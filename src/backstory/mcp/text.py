@@ -29,6 +29,8 @@ _hidden = re.compile(
     "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _lone = re.compile("[\ud800-\udfff]")
+_quotes = re.compile('["\u201c-\u201f\u2033\u2036\u301d-\u301f\uff02]')
+_plain_id = re.compile(r"[\w./@:+-]+")
 _blank_lines = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
@@ -69,6 +71,18 @@ def one_line(text: str, longest: int = NAME) -> str:
     while units(kept) > 4 * (longest - 4):
         kept = kept[: len(kept) * 9 // 10]
     return f"{kept}…"
+
+
+def named(text: str, longest: int = NAME) -> str:
+    """A name that is not ours in a line of ours: in quotation marks that nothing in it can close."""
+    line = _quotes.sub("'", one_line(text, longest))
+    return f'"{line}"'
+
+
+def cited(text: str, longest: int) -> str:
+    """An id in a line of ours, to be given back as it is; in quotation marks where it has more than an id has."""
+    line = one_line(text, longest)
+    return line if _plain_id.fullmatch(line.rstrip("…")) else named(text, longest)
 
 
 def held(text: str, max_tokens: int) -> str:

@@ -39,7 +39,7 @@ warn warning write wrong yarn py
 COMMON = frozenset(map(terms.stemmed, (*_COMMON.split(), *terms.STOPWORDS)))
 """Words that stand in errors of every kind or anywhere, as the index has them."""
 
-_name = re.compile(r"\w*(?:[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|_\w|[A-Z]{4})\w*")
+_name = re.compile(r"\b\w*(?:[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|_\w|[A-Z]{4})\w*")
 
 _CANDIDATES = """
 SELECT mended.n, mended_fts.error, mended.step_id, mended.command, mended.error, conversation.folder,
@@ -110,6 +110,12 @@ def repeated(connection: sqlite3.Connection, query: str, scope: Scope, limit: in
     return [one.n for _, one in sorted(fitting.values(), key=order)[:limit]]
 
 
+def names(line: str) -> list[str]:
+    """What looks like a name in code: of several cases, with digits or underscores, or in capitals."""
+    found: list[str] = _name.findall(line)
+    return found
+
+
 def _began(one: _Candidate) -> tuple[float, str]:
     return (math.inf if one.started_at is None else one.started_at, one.session_id)
 
@@ -118,9 +124,7 @@ def _asked(connection: sqlite3.Connection, query: str) -> _Asked:
     wrong = volatile.lines(query)
     said = wrong or [volatile.steady(query)]
     lines = [terms.expanded(line) for line in said]
-    named = {
-        token for line in said for name in _name.findall(line) for token in terms.expanded(name).split()[:1]
-    }
+    named = {token for line in said for name in names(line) for token in terms.expanded(name).split()[:1]}
     telling = [word for line in lines for word in _telling(line)]
     every = [word for line in lines for word in line.split()]
     common = len(set(telling)) < WORDS - 1 and not named

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _drive = re.compile(r"[A-Za-z]:[\\/]|[A-Za-z]:\Z")
-_mounted = re.compile(r"/mnt/([a-z])(?=/|\Z)")
+_lone = re.compile("[\ud800-\udfff]")
+DRIVES = "/mnt/"
+"""Where a distribution has the drives of Windows, unless its settings say otherwise."""
 _share = re.compile(r"(?:[\\/]{2}|[\\/]UNC[\\/])(?:wsl\.localhost|wsl\$)[\\/]([^\\/]+)", re.IGNORECASE)
 _GIT_FILE = 4096
 """Bytes of a `.git` file or a `commondir` that are read; real ones hold one short line."""
@@ -20,26 +22,36 @@ def is_absolute(path: str) -> bool:
     return path.startswith(("/", "\\\\")) or _drive.match(path) is not None
 
 
-def key(path: str, distribution: str | None = None) -> str:
+def whole(path: str) -> str:
+    """A path without bytes that are no UTF-8, with the characters for them that Cline records."""
+    if _lone.search(path) is None:
+        return path
+    try:
+        return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:
+        return _lone.sub("\ufffd", path)
+
+
+def key(path: str, distribution: str | None = None, drives: str = DRIVES) -> str:
     """A path in the form in which folders are compared; equal for two spellings of one folder.
 
     Windows paths are compared without regard to case. `\\\\wsl.localhost\\D\\x` and `\\\\wsl$\\D\\x` are the
     folder `/x` of the distribution D, and so is `/x` where `distribution` says that the path was recorded in it;
-    `/mnt/c` is the drive `C:` there.
+    `/mnt/c` is the drive `C:` there, or what lies so in another folder of `drives`.
     """
-    text = path.strip()
+    text = whole(path).strip()
     if text.startswith(("\\\\", "//")) or _drive.match(text):
-        return _windows(text.replace("\\", "/"))
+        return _windows(text.replace("\\", "/"), drives)
     plain = posixpath.normpath(text)
     if distribution is None:
         return "" if plain == "/" else plain
-    mounted = _mounted.match(plain)
+    mounted = re.match(re.escape(drives.rstrip("/")) + r"/([a-z])(?=/|\Z)", plain)
     if mounted:
         return f"{mounted[1]}:{plain[mounted.end() :]}".casefold()
     return f"wsl://{distribution.casefold()}" + ("" if plain == "/" else plain)
 
 
-def _windows(plain: str) -> str:
+def _windows(plain: str, drives: str) -> str:
     """The same for a path that Windows wrote, with its slashes turned."""
     if plain.startswith("//?/UNC/"):
         plain = "//" + plain[len("//?/UNC/") :]
@@ -49,7 +61,7 @@ def _windows(plain: str) -> str:
     server, _, rest = plain[2:].partition("/")
     if server.casefold() in ("wsl.localhost", "wsl$"):
         distribution, _, inside = rest.partition("/")
-        return key("/" + inside.lstrip("/"), distribution)
+        return key("/" + inside.lstrip("/"), distribution, drives)
     return "//" + posixpath.normpath(f"{server}/{rest}").casefold()
 
 
@@ -60,18 +72,20 @@ def distribution_of(root: str) -> str | None:
 
 
 def with_parents(folder: str) -> Iterator[str]:
-    """A folder in compared form, then each folder above it, the nearest first."""
+    """A folder in compared form, then each folder above it, the nearest first. Nothing is above a server's name."""
     yield folder
     above = folder
     while "/" in above:
         above = above.rpartition("/")[0]
+        if above == "/":
+            return
         if above or folder.startswith("/"):
             yield above
 
 
 def is_near(one: str, other: str) -> bool:
     """Whether one folder in compared form is the other, or lies above or below it."""
-    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
+    return one in with_parents(other) or other in with_parents(one)
 
 
 def absolute(path: str, base: str | None) -> str | None:
@@ -109,11 +123,15 @@ def _linked(worktree: Path, mark: Path) -> tuple[str, str] | None:
     if not line.startswith("gitdir:"):
         return None
     own = worktree / line.removeprefix("gitdir:").strip()
-    common = own / "commondir"
-    if not common.is_file():
+    common, back = own / "commondir", own / "gitdir"
+    if not common.is_file() or not back.is_file():
         return None
     shared = Path(os.path.normpath(own / _first_line(common)))
-    return (str(worktree), str(shared.parent)) if shared.name == ".git" else None
+    # Anyone can write a `.git` file that names a repository; only the repository's own files say that it has this
+    # worktree.
+    known = os.path.realpath(own / _first_line(back)) == os.path.realpath(mark)
+    inside = os.path.realpath(own.parent) == os.path.realpath(shared / "worktrees")
+    return (str(worktree), str(shared.parent)) if known and inside and shared.name == ".git" else None
 
 
 def _first_line(path: Path) -> str:
@@ -128,8 +146,8 @@ class Place:
     `worktree` is that worktree's folder in compared form.
     """
 
-    def __init__(self, path: str, distribution: str | None = None) -> None:
-        self.own = [key(path, distribution)]
+    def __init__(self, path: str, distribution: str | None = None, drives: str = DRIVES) -> None:
+        self.own = [key(path, distribution, drives)]
         self.folder = self.own[0]
         self.repository: str | None = None
         self.worktree: str | None = None

@@ -29,7 +29,8 @@ def put(
         "INSERT INTO memory_fts (rowid, own, title, paths) VALUES (?, ?, ?, ?)",
         (row, *(f" {terms.indexed(found)} " for found in columns)),
     )
-    vocabulary.put(connection, vocabulary.words(token for found in columns for token in found))
+    # The short columns first: a text that fills the vocabulary's room must not leave them none.
+    vocabulary.put(connection, vocabulary.words(token for found in reversed(columns) for token in found))
 
 
 def take_out(connection: sqlite3.Connection, rows: Iterable[int]) -> None:

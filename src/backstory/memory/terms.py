@@ -22,11 +22,17 @@ JOINED = 40
 """Letters of an identifier that is also indexed without its separators."""
 LONGEST = 64
 """Letters of a token; of a longer one the beginning stands for it."""
+DRAWN = 16
+"""Letters from which a word that changes between letters, cases and digits all the time is none."""
+WRITTEN = 200
+"""Letters of a word or an identifier that a person writes; of a longer one, which a machine made, the beginning stands
+for it."""
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Characters that are written without blanks, as a class of a regular expression."""
 IS_CJK = re.compile(f"[{CJK}]+")
 _token = re.compile(r"[^\W_]+(?:[_-]+[^\W_]+)*")
+_row = re.compile(r"([_-])[_-]+")
 SEPARATOR = re.compile(r"[_-]+")
 RUN = re.compile(f"(?P<cjk>[{CJK}]+)|[^\\W_{CJK}]+(?:[_-]+[^\\W_{CJK}]+)*")
 PIECE = re.compile(r"[^\W_]+")
@@ -68,12 +74,22 @@ def expanded(text: str) -> str:
 
 def cut(text: str) -> list[str]:
     """The words and identifiers of a text as it has them, and the pairs of its CJK."""
-    return _token.findall(_apart(text))
+    return list(map(_short, _token.findall(_apart(text))))
+
+
+def _short(token: str) -> str:
+    """A token up to `WRITTEN`, rows of separators counted once."""
+    if len(token) <= WRITTEN:
+        return token
+    return _row.sub(r"\1", token)[:WRITTEN].rstrip("_-")
 
 
 def indexed(found: Iterable[str]) -> str:
     """What `cut` found as the index takes it."""
-    return " ".join(map(_of_token, found))
+    # A cache is for what comes again, and what no person writes does not.
+    return " ".join(
+        _of_token(token) if len(token) <= LONGEST else _of_token.__wrapped__(token) for token in found
+    )
 
 
 def _apart(text: str) -> str:
@@ -104,11 +120,16 @@ def _of_token(token: str) -> str:
     for piece in pieces:
         found.append(piece)
         inner = PART_OF.findall(piece)
-        if len(inner) > 1:
+        if len(inner) > 1 and not _is_drawn(piece, inner):
             found += inner
     if len(pieces) > 1 and len(token) <= JOINED:
         found.append("".join(pieces))
     return " ".join(map(stemmed, found))
+
+
+def _is_drawn(piece: str, inner: list[str]) -> bool:
+    """Whether a machine drew it, as a hash or base64: its parts say nothing, and are many."""
+    return len(piece) >= DRAWN and len(inner) * 3 > len(piece)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -156,6 +177,7 @@ def _of_cjk(run: str) -> Iterator[Term]:
 
 def _asked(token: str) -> Term:
     """A word of a query, or an identifier by all that the index may have of it."""
+    token = _short(token)
     pieces = PIECE.findall(token)
     inner = [part for piece in pieces for part in PART_OF.findall(piece)]
     forms = dict.fromkeys(tuple(map(stemmed, form)) for form in (["".join(pieces)], pieces, inner))

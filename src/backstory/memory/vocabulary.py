@@ -23,6 +23,8 @@ GUESSED = 0.7
 """Weight of a word that was taken for another."""
 LIKELY = 12
 """Near words of which the use is looked up."""
+OF_TEXT = 4_000
+"""Words of one text that are kept here, the first ones: a text with more is a machine's, and nobody asks for those."""
 FAR = 8
 """Letters from which two slips in a word are repaired."""
 
@@ -38,8 +40,14 @@ _plain = re.compile(r"[^\W\d_]+")
 
 
 def words(tokens: Iterable[str]) -> set[str]:
-    """The words of a text's tokens that can repair others: letters alone, in lower case, no CJK."""
-    return {word for token in set(tokens) for word in _letters(token)}
+    """The words of a text's tokens that can repair others: letters alone, in lower case, no CJK; at most `OF_TEXT`."""
+    found: set[str] = set()
+    for token in tokens:
+        if len(token) <= terms.LONGEST:
+            found.update(_letters(token))
+        if len(found) >= OF_TEXT:
+            break
+    return found
 
 
 @lru_cache(maxsize=1 << 16)

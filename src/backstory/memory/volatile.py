@@ -10,7 +10,9 @@ _volatile = re.compile(
     | \b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b                       # UUIDs
     | \b0x[0-9a-fA-F]+\b
     | \b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}\b                                    # hashes
-    | (?<![\w.@~+-])(?:[A-Za-z]:)?(?:[\w.@~+-]*[\\/])+(?=[\w.@+-])                   # the folders of a path
+    # The folders of a path. None begins within a run of slashes, and none is endless: a long run would cost its square.
+    | (?<![\w.@~+-])(?:(?<![\\/])|(?![\\/]))(?:[A-Za-z]:)?
+      (?:[\w.@~+-]*+[\\/]++(?=[\w.@~+-])){1,200}(?=[\w.@+-])
     | (?<!\w)[-+]?\d+(?:[.,:]\d+)*\s?(?:%|[A-Za-z]{1,3})?(?!\w)                      # numbers with their units
     """,
     re.VERBOSE,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sqlite3
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from ..errors import InputError
 from ..store.database import transaction
-from .folders import Place, absolute, is_absolute, key, with_parents
+from .folders import DRIVES, Place, absolute, distribution_of, is_absolute, key, whole, with_parents
 
 DEFAULT = "default"
 _name = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -71,6 +73,7 @@ def claim(connection: sqlite3.Connection, path: str, workspace: str) -> Claimed:
 
     Raises `InputError` for a relative path.
     """
+    path = whole(path)
     if not is_absolute(path):
         raise InputError(f'"{path}" is not an absolute folder.')
     wanted = number(connection, workspace)
@@ -93,6 +96,21 @@ def release(connection: sqlite3.Connection, path: str) -> str:
     if found is None:
         raise InputError(f"nobody claims {path}. backstory workspace list shows the claims.")
     return str(found[0])
+
+
+def know_drives(connection: sqlite3.Connection, drives: Mapping[str, str]) -> None:
+    """Note where distributions of WSL have the drives of Windows, for all that is learned from now on."""
+    known = _drives(connection)
+    new = {**known, **{name.casefold(): folder for name, folder in drives.items()}}
+    if new != known:
+        with transaction(connection):
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('drives', ?)", (json.dumps(new),))
+
+
+def _drives(connection: sqlite3.Connection) -> dict[str, str]:
+    """The folder with the drives of Windows by the name of a distribution, in lower case."""
+    found = connection.execute("SELECT value FROM meta WHERE key = 'drives'").fetchone()
+    return dict(json.loads(found[0])) if found else {}
 
 
 def listed(connection: sqlite3.Connection) -> list[Workspace]:
@@ -144,6 +162,7 @@ class Owners:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._places: dict[tuple[str, str | None], Place] = {}
+        self._drives = _drives(connection)
         self.claims: dict[str, Owner] = {}
         claims = connection.execute(
             "SELECT key, path, name FROM claim JOIN workspace ON workspace.n = claim.workspace"
@@ -160,7 +179,9 @@ class Owners:
         """A recorded folder as claims and projects see it."""
         found = self._places.get((path, distribution))
         if found is None:
-            found = self._places[path, distribution] = Place(path, distribution)
+            inside = distribution or distribution_of(path) or ""
+            drives = self._drives.get(inside.casefold(), DRIVES)
+            found = self._places[path, distribution] = Place(path, distribution, drives)
         return found
 
     def claim_on(self, path: str, distribution: str | None = None) -> Owner | None:

@@ -30,6 +30,11 @@ _FOLD = {
     for letter in group
 }
 _FOLDED = bytes(ord(_FOLD.get(chr(n).lower(), chr(n).lower())) if n < 128 else n for n in range(256))
+_COMMANDS = tuple(word.translate(_FOLDED) for word in (b"mysql", b"mariadb", b" login "))
+_IDENTIFIED = b"identified".translate(_FOLDED)
+_statement = re.compile(rb"(?i)identified\s{1,8}(?:by|as|with)\s")
+"""Commands and statements in which a password has no name before it."""
+_cut_url = re.compile(rb"://[^\s/@:]{0,128}:(?!\d{1,5}(?!\w))[^\s/@:]{6,256}(?=\s|\Z)")
 _plain = re.compile(rb"[a-z_-]+")
 """What a run is in words and rules: of one case and without a digit."""
 _before_value = re.compile(
@@ -38,6 +43,8 @@ _before_value = re.compile(
 )
 _blank_after = re.compile(rb"[a-z0-9_.-]{0,24}[ \t]")
 _before_blank = re.compile(rb"-[a-z0-9_.-]{0,40}\Z|login |require\Z|aws_\Z|ssh\Z")
+_name_line = re.compile(r"[\w\"'`-]:[ \t]{0,8}(?:[|>][+-]?[ \t]{0,4})?\r?\n\Z")
+"""The end of a line whose value may stand on the next one."""
 _blank = re.compile(r"[^\w!#$%&*+./:=?@^|~-]", re.ASCII)
 _KEY = "PRIVATE KEY-----"
 _key_line = re.compile(r"[ \t]{0,16}(?:\d{1,6} ?[|:>\t]? ?)?[ \t\"'+>]{0,8}[A-Za-z0-9+/]{40}")
@@ -56,9 +63,13 @@ def is_clean(text: str) -> bool:
         if plain is None or plain.end() < end:
             return False
         at = runs.find(_LONG, end)
-    if b"://" in raw and (b"@" in raw or b"curl" in raw):
+    if b"://" in raw and (b"@" in raw or b"curl" in raw or _cut_url.search(raw)):
         return False
     folded = raw.translate(_FOLDED)
+    if any(command in folded for command in _COMMANDS) and (b" -p" in raw or b"\t-p" in raw):
+        return False
+    if _IDENTIFIED in folded and _statement.search(raw):
+        return False
     if b"paa" not in folded and b"ken" not in folded and b"aecr" not in folded:
         return True
     low = raw.lower()
@@ -143,6 +154,8 @@ def _low(text: str, start: int) -> int:
     if start <= 0:
         return 0
     low = _line(text, start)
+    if _name_line.search(text, max(low - 80, 0), low):
+        low = _line(text, low - 1)
     # Full lines of a key have no blank, and its first line ends in dashes; most lines are told from that.
     before = text[max(low - 25, 0) : max(low - 1, 0)]
     if " " in before and not before.endswith("-----"):

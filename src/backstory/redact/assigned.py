@@ -19,7 +19,8 @@ _SUFFIX = rb"(?:[_.-]?(?:prod|production|dev|test|testing|staging|stage|base|val
 _REST = (
     _SUFFIX
     + rb"(?:\\{0,3}[\"'`]\]?)?(?:\?? {0,2}: {0,2}(?:str|string)(?= {0,2}=))?"
-    + rb"(?P<sep>[ \t]{0,8}(?:=>|:=|={1,3}|:)[ \t]{0,8}|[ \t]{1,3}is[: \t][ \t]{0,3}|,[ \t]{0,4}(?=\\{0,3}[\"'`])"
+    + rb"(?P<sep>:[ \t]{0,8}(?:[|>][+-]?[ \t]{0,4})?\r?\n[ \t]{1,40}(?=\S)"
+    + rb"|[ \t]{0,8}(?:=>|:=|={1,3}|:)[ \t]{0,8}|[ \t]{1,3}is[: \t][ \t]{0,3}|,[ \t]{0,4}(?=\\{0,3}[\"'`])"
     + rb"|>|[ \t]{1,4}(?=\S))"
 )
 _PASS = re.compile(rb"pass(?P<more>(?:word|wort|wd|phrase|code)s?)?" + _REST)
@@ -44,6 +45,8 @@ _bare = re.compile(rf"[^\s\"'`<>|;,)}}\]\\]{{1,{LONG}}}")
 _shell = re.compile(rf"[^\s\"'`]{{1,{LONG}}}")
 _query = re.compile(r"&[\w.%-]{1,40}=")
 _run = re.compile(rf"[^\s\"'`<>]{{1,{LONG}}}")
+_alone = re.compile(r",?[ \t]{0,8}(?:#[^\n]{0,512})?(?:\r?\n|\Z)")
+_opens = re.compile(r"(?:\A|\n)([ \t]{0,40})(?:- {1,4})?[\"'`]?[\w.-]{0,80}\Z")
 _env = re.compile(r"(?:\A|[\s\"'`;&|(\[,]|-[eD])(?:export |set )?[A-Z][A-Z0-9_]*\Z")
 _tag = re.compile(r"<[\w:.-]*\Z")
 _netrc = re.compile(r"login \S{1,64} {1,4}\Z")
@@ -67,6 +70,7 @@ class _Value:
 
     def _take(self, text: str, at: int) -> None:
         quote = _quote.match(text, at)
+        self._quote = quote[1] if quote is not None else ""
         self.quoted = quote is not None
         if quote is not None:
             self.start = quote.end()
@@ -103,7 +107,7 @@ class _Value:
     @property
     def fits(self) -> bool:
         """Whether the sign between name and value can stand there."""
-        if self.start >= self.end:
+        if self.start >= self.end or (b"\n" in self.match["sep"] and not self._is_next_line):
             return False
         if self.sep == b">":
             opens = _tag.search(self.text, max(self.name_at - 40, 0), self.name_at)
@@ -113,6 +117,15 @@ class _Value:
         if self.sep == b" ":
             return self.is_option or (self.quoted and self.closed) or self._is_config
         return True
+
+    @property
+    def _is_next_line(self) -> bool:
+        """Whether it is all of the line below its name, further in than that, as YAML has it."""
+        opens = _opens.search(self.text, max(self.name_at - 80, 0), self.name_at)
+        end = self.end + len(self._quote) if self.closed else self.end
+        if opens is None or not _alone.match(self.text, end) or self.value.endswith("?"):
+            return False
+        return len(self.match["sep"].rpartition(b"\n")[2]) > len(opens[1])
 
     @property
     def _is_config(self) -> bool:

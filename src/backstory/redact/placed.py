@@ -7,7 +7,7 @@ import binascii
 import re
 import string
 
-from .looks import is_password, is_random
+from .looks import is_password, is_random, is_word
 from .words import Look, Span
 
 KINDS: tuple[str, ...] = ("private-key", "url-password", "authorization", "cookie")
@@ -39,9 +39,31 @@ _cookie = re.compile(r"cookie2?(?:\\{0,3}[\"'`])?\s{0,4}[:=,]\s{0,4}(?:\\{0,3}[\
 _pair = re.compile(r"([\w.$-]{1,64})=([^;\s\"'`,\\]{0,4096})(?:; ?)?")
 _long = re.compile(r"[\w-]{20}", re.ASCII)
 _userinfo = re.compile(r"[^\s/@:\"'`<>\\?#]{0,128}:([^\s/\"'`<>\\]{1,256})@(?=[\w.\[$%{-])")
+_cut_url = re.compile(
+    r"[^\s/@:\"'`<>\\?#()]{0,128}:(?!\d{1,5}(?!\w))([^\s/@:\"'`<>\\()\[\],]{6,256})(?=[ \t]{0,8}(?:[\r\n]|\Z))"
+)
+"""User and password where the line ends before the host: whoever cut the text left the password behind."""
+_images = re.compile(
+    r"(?:docker|docker-daemon|docker-archive|containers?-storage|container|oci|oci-archive|image)\Z"
+)
+"""Schemes of addresses in which a tag follows the name."""
 _option = re.compile(r"\s(?:-u|--user|--proxy-user|-U)(?:\s{1,4}|=)?[\"']?[^\s:\"'$]{1,64}:([^\s\"']{1,128})")
 _sshpass = re.compile(r"sshpass\s{1,4}-p\s{0,4}[\"']?([^\s\"'$][^\s\"']{3,128})")
+_client_password = re.compile(r"[ \t]-p(?:'([^'\n]{1,128})'|\"([^\"\n]{1,128})\"|([^\s\"'`|;&<>\\]{1,128}))")
+_login_password = re.compile(
+    r"[ \t]-p(?:=|[ \t]{1,4})(?:'([^'\n]{1,128})'|\"([^\"\n]{1,128})\"|([^\s\"'`|;&<>\\]{1,128}))"
+)
+_as_user = re.compile(r"[ \t](?:-u|--user)")
+_login = re.compile(r"(?:docker|podman|nerdctl|buildah|skopeo|oras|helm registry|crane auth|az|oc|cf)\Z")
+"""Commands of which `login` takes a password as `-p`; for others that is a profile or a port."""
+_identified = re.compile(
+    r"identified\s{1,8}(?:with\s{1,8}[\w'\"`]{1,40}\s{1,8})?(?:by|as)\s{1,8}(?:password\s{1,8})?\\{0,3}(['\"])"
+    r"([^'\"\n\\]{1,256})\\{0,3}\1",
+    re.IGNORECASE,
+)
+_statement = re.compile(r"(?:create|alter)\s{1,8}(?:or\s{1,8}replace\s{1,8})?user\b|\bgrant\s", re.IGNORECASE)
 _variable = re.compile(r"\$|<|\{|%[A-Za-z({]|\*+\Z|x+\Z|\.+\Z|\[masked:", re.IGNORECASE)
+_ends = re.compile(r"[\n|;&]")
 _word = re.compile(r"[A-Za-z_]+(?:[._-][A-Za-z_]+)*\W*\Z")
 
 
@@ -163,7 +185,7 @@ def _cookies(text: str, low: bytes) -> list[Span]:
 
 
 def _urls(text: str, low: bytes) -> list[Span]:
-    """The password in `scheme://user:password@host`; user and host stay."""
+    """The password in `scheme://user:password@host`; user and host stay. The line may end before the host."""
     found = []
     at = low.find(b"://")
     while at >= 0:
@@ -173,6 +195,11 @@ def _urls(text: str, low: bytes) -> list[Span]:
             after = match.end()
             if at and text[at - 1].isalnum() and not _variable.match(match[1]) and "[masked:" not in match[1]:
                 found.append(Span(*match.span(1), "url-password"))
+        elif short := _cut_url.match(text, after):
+            image = _images.search(text, max(at - 24, 0), at)
+            if at and text[at - 1].isalnum() and not image and is_password(short[1], quoted=False):
+                found.append(Span(*short.span(1), "url-password"))
+                after = short.end()
         at = low.find(b"://", after)
     return found
 
@@ -199,6 +226,67 @@ def _ssh(text: str, low: bytes) -> list[Span]:
     ]
 
 
+def _client(name: bytes) -> Look:
+    """What finds the password in `mysql -ume -psecret`, and of the programs beside it."""
+
+    def look(text: str, low: bytes) -> list[Span]:
+        found = []
+        at = low.find(name)
+        while at >= 0:
+            end = _command_end(text, at)
+            match = _client_password.search(text, at, end)
+            sure = match is not None and _as_user.search(text, at, end) is not None
+            if match and _is_given(match[match.lastindex or 0], sure=sure):
+                found.append(Span(*match.span(match.lastindex or 0), "password"))
+            at = low.find(name, max(end, at + 1))
+        return found
+
+    return look
+
+
+def _logins(text: str, low: bytes) -> list[Span]:
+    """The password in `docker login -u me -p secret`."""
+    found = []
+    at = low.find(b" login ")
+    while at >= 0:
+        end = _command_end(text, at)
+        if _login.search(text, max(at - 16, 0), at):
+            match = _login_password.search(text, at, end)
+            if match and _is_given(match[match.lastindex or 0], sure=True):
+                found.append(Span(*match.span(match.lastindex or 0), "password"))
+        at = low.find(b" login ", max(end, at + 1))
+    return found
+
+
+def _command_end(text: str, at: int) -> int:
+    """Where the command ends that a place is in, as far as it is looked at."""
+    end = _ends.search(text, at, at + 512)
+    return end.start() if end else min(at + 512, len(text))
+
+
+def _is_given(value: str, *, sure: bool) -> bool:
+    """Whether a value is a password; where nothing else can stand it may be a word or a number."""
+    if _variable.match(value):
+        return False
+    return (is_password(value, quoted=True) and (sure or not value.isdigit())) or (sure and is_word(value))
+
+
+def _statements(text: str, low: bytes) -> list[Span]:
+    """The password in `CREATE USER me IDENTIFIED BY 'secret'`."""
+    found = []
+    at = low.find(b"identified")
+    while at >= 0:
+        after = at + 10
+        match = _identified.match(text, at)
+        if match is not None:
+            after = match.end()
+            said = _statement.search(text, max(at - 200, 0), at) is not None
+            if (said or text[at].isupper()) and _is_given(match[2], sure=said):
+                found.append(Span(*match.span(2), "password"))
+        at = low.find(b"identified", after)
+    return found
+
+
 LOOK: tuple[tuple[bytes, Look], ...] = (
     (b" private key", _keys),
     (b"auth", _headers),
@@ -206,4 +294,8 @@ LOOK: tuple[tuple[bytes, Look], ...] = (
     (b"://", _urls),
     (b"curl", _curl),
     (b"sshpass", _ssh),
+    (b"mysql", _client(b"mysql")),
+    (b"mariadb", _client(b"mariadb")),
+    (b" login ", _logins),
+    (b"identified", _statements),
 )

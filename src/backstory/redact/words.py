@@ -10,7 +10,7 @@ RUN = 20
 RUNS = bytes(97 if (chr(n).isalnum() and n < 128) or n in b"_-" else 32 for n in range(256))
 """Translates what a run has to `a`, everything else to a blank."""
 NEEDLES = (b"pass", b"key", b"token", b"auth", b"secret", b"pwd")
-"""In lower case: one of them stands before every other secret, if it is not in a URL or beside one."""
+"""In lower case: one of them stands before every other secret, if it is not in a URL, beside one, or in a command."""
 
 
 class Span(NamedTuple):
