@@ -173,16 +173,22 @@ class Owners:
             led = real.of(path)
             if led is not None:
                 self.claims[key(led)] = Owner(name, path)
+            elif distribution_of(path) is not None:
+                self.claims[key(path, drives=self._drives_of(path))] = Owner(name, path)
         self.claims.update({known: Owner(name, path) for known, path, name in claims})
 
     def place(self, path: str, distribution: str | None = None) -> Place:
         """A recorded folder as claims and projects see it."""
         found = self._places.get((path, distribution))
         if found is None:
-            inside = distribution or distribution_of(path) or ""
-            drives = self._drives.get(inside.casefold(), DRIVES)
+            drives = self._drives_of(path, distribution)
             found = self._places[path, distribution] = Place(path, distribution, drives)
         return found
+
+    def _drives_of(self, path: str, distribution: str | None = None) -> str:
+        """Where the distribution that a path lies in has the drives of Windows."""
+        inside = distribution or distribution_of(path) or ""
+        return self._drives.get(inside.casefold(), DRIVES)
 
     def claim_on(self, path: str, distribution: str | None = None) -> Owner | None:
         """The longest claim on a folder; null where nobody claims it.
