@@ -243,9 +243,10 @@ def test_of_very_common_words_the_newest_of_the_own_workspace_are_ranked(
     memory.claim("/home/dev/four", "work")
     for n in range(9):
         memories.said((f"Alpha question {n}", "Theirs."), cwd="/home/dev/four")
-    memories.said(("Alpha question 7", "Own."))
     memories.learn()
     memory.learn("work")
+    memories.said(("Alpha question 7", "Own."))
+    memories.learn()
     assert answers(memories.recall("alpha", limit=2)) == ["Own.", "Own."]
 
 
