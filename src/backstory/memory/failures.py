@@ -51,7 +51,8 @@ AND (:project IS NULL OR conversation.project = :project COLLATE NOCASE)
 AND (:since IS NULL OR mended.at >= :since)
 ORDER BY bm25(mended_fts, 1.0, 0, 0) LIMIT :limit
 """
-_OWN = "mended JOIN conversation ON conversation.n = mended.conversation WHERE conversation.workspace = ?"
+# CROSS JOIN keeps the planner from beginning with all conversations of the workspace.
+_OWN = "CROSS JOIN conversation ON conversation.n = mended.conversation WHERE conversation.workspace = ?"
 
 
 class _Asked(Struct, frozen=True):
@@ -126,11 +127,12 @@ def _asked(connection: sqlite3.Connection, query: str, workspace: int) -> _Asked
     every = [word for line in lines for word in line.split()]
     common = len(set(telling)) < WORDS - 1 and not named
     words = list(dict.fromkeys(every if telling and common else telling))[:ASKED]
-    (total,) = connection.execute(f"SELECT count(*) FROM {_OWN}", (workspace,)).fetchone()
+    (total,) = connection.execute(f"SELECT count(*) FROM mended {_OWN}", (workspace,)).fetchone()
     weights = {}
     for word in words:
         (count,) = connection.execute(
-            f"SELECT count(*) FROM {_OWN} AND mended.n IN (SELECT rowid FROM mended_fts WHERE mended_fts MATCH ?)",
+            "SELECT count(*) FROM mended_fts CROSS JOIN mended ON mended.n = mended_fts.rowid"
+            f" {_OWN} AND mended_fts MATCH ?",
             (workspace, f'error: "{word}"'),
         ).fetchone()
         weights[word] = math.log(1 + (total + 1) / (count + 0.5))

@@ -9,12 +9,13 @@ NOT, ONCE, AGAIN = b"\x00", b"\x01", b"\x02"
 
 _CONVERSATIONS = """
 SELECT conversation.n, min(exchange.n), max(exchange.n), count(*) FROM conversation
-CROSS JOIN exchange ON exchange.conversation = conversation.n WHERE conversation.workspace = ?
-GROUP BY conversation.n
+CROSS JOIN exchange ON exchange.conversation = conversation.n WHERE {which} GROUP BY conversation.n
 """
+# A copy begins with the same message as its original, so only sessions that share theirs are looked at.
 _COPIES = """
-SELECT exchange.n, exchange.key FROM exchange JOIN conversation ON conversation.n = exchange.conversation
-WHERE workspace = ? AND key IN (SELECT key FROM exchange GROUP BY key HAVING count(*) > 1) ORDER BY exchange.n
+SELECT exchange.n, exchange.key FROM session JOIN conversation ON conversation.session = session.n
+JOIN exchange ON exchange.conversation = conversation.n WHERE conversation.workspace = ?
+AND session.first_id IN (SELECT first_id FROM session GROUP BY first_id HAVING count(*) > 1) ORDER BY exchange.n
 """
 
 
@@ -28,45 +29,54 @@ class Own:
     def __init__(self, connection: sqlite3.Connection, workspace: int) -> None:
         self.connection = connection
         self.workspace = workspace
-        self.marks = self._marks() if self._is_shared() or self._has_copies() else None
+        copies = self._copies()
+        (rows,) = connection.execute("SELECT count(*) FROM memory_fts_docsize").fetchone()
+        marks, others = self._marks(rows)
+        for row in copies:
+            marks[row] = AGAIN[0]
+        self.total = rows - others - len(copies)
+        """How many rows there are, copies counted once."""
+        self.marks = bytes(marks) if others or copies else None
 
-    def _is_shared(self) -> bool:
-        found = self.connection.execute(
-            "SELECT EXISTS (SELECT 1 FROM conversation WHERE workspace != ?1)"
-            " OR EXISTS (SELECT 1 FROM fact WHERE workspace != ?1)",
-            (self.workspace,),
-        ).fetchone()
-        return bool(found[0])
-
-    def _has_copies(self) -> bool:
-        all_of_them, different = self.connection.execute(
-            "SELECT count(*), count(DISTINCT key) FROM exchange"
-        ).fetchone()
-        return bool(all_of_them != different)
-
-    def _marks(self) -> bytes:
-        (last,) = self.connection.execute("SELECT coalesce(max(rowid), 0) FROM memory_fts").fetchone()
-        marks = bytearray(last + 1)
-        for n, low, high, count in self.connection.execute(_CONVERSATIONS, (self.workspace,)).fetchall():
-            if high - low + 1 == count:
-                marks[2 * low : 2 * high + 1 : 2] = ONCE * count
-                continue
-            for (one,) in self.connection.execute("SELECT n FROM exchange WHERE conversation = ?", (n,)):
-                marks[2 * one] = ONCE[0]
-        for (one,) in self.connection.execute("SELECT n FROM fact WHERE workspace = ?", (self.workspace,)):
-            marks[2 * one + 1] = ONCE[0]
-        seen = set()
+    def _copies(self) -> list[int]:
+        """Rows that say again what an earlier one of this workspace says."""
+        seen: set[int] = set()
+        found = []
         for n, key in self.connection.execute(_COPIES, (self.workspace,)):
             if key in seen:
-                marks[2 * n] = AGAIN[0]
+                found.append(2 * n)
             seen.add(key)
-        return bytes(marks)
+        return found
 
-    def total(self) -> int:
-        """How many rows there are, copies counted once."""
-        if self.marks is not None:
-            return self.marks.count(ONCE)
-        return int(self.connection.execute("SELECT count(*) FROM memory_fts_docsize").fetchone()[0])
+    def _marks(self, rows: int) -> tuple[bytearray, int]:
+        """A mark for each row, and how many rows are of other workspaces; looks at those that are fewer."""
+        (last,) = self.connection.execute("SELECT coalesce(max(id), 0) FROM memory_fts_docsize").fetchone()
+        own, others = self.connection.execute(
+            "SELECT coalesce(sum(workspace = ?1), 0), coalesce(sum(workspace != ?1), 0) FROM"
+            " (SELECT workspace FROM conversation UNION ALL SELECT workspace FROM fact)",
+            (self.workspace,),
+        ).fetchone()
+        if own < others:
+            marks = bytearray(last + 1)
+            return marks, rows - self._mark(marks, "workspace = ?", ONCE)
+        marks = bytearray(ONCE * (last + 1))
+        return marks, self._mark(marks, "workspace != ?", NOT) if others else 0
+
+    def _mark(self, marks: bytearray, which: str, mark: bytes) -> int:
+        """Set the marks of some workspaces' rows; returns how many these are."""
+        found = 0
+        conversations = _CONVERSATIONS.format(which=which)
+        for n, low, high, count in self.connection.execute(conversations, (self.workspace,)).fetchall():
+            found += count
+            if high - low + 1 == count:
+                marks[2 * low : 2 * high + 1 : 2] = mark * count
+                continue
+            for (one,) in self.connection.execute("SELECT n FROM exchange WHERE conversation = ?", (n,)):
+                marks[2 * one] = mark[0]
+        for (one,) in self.connection.execute(f"SELECT n FROM fact WHERE {which}", (self.workspace,)):
+            marks[2 * one + 1] = mark[0]
+            found += 1
+        return found
 
     def count(self, expression: str) -> int:
         """In how many rows an expression of FTS5 stands, copies counted once."""

@@ -108,7 +108,7 @@ def ranked(
     found = score.scores(
         texts,
         wanted,
-        score.weights(wanted, counts, own.total()),
+        score.weights(wanted, counts, own.total),
         folder=scope.folder,
         now=scope.now,
         tuning=tuning,
