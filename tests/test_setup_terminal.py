@@ -114,7 +114,6 @@ Cline
   entry      ~/.cline/data/settings/cline_mcp_settings.json (default)
   rule       ~/.cline/rules/backstory.md (not there)
   sessions   ~/.cline/data/sessions (default)
-  in WSL     ~/.cline/data/sessions
 """
     )
     place.run("setup", "cline")

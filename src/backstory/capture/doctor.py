@@ -10,7 +10,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..memory.learn import behind
 from ..schema.document import iso
 from ..schema.reading import SessionRef
 from ..schema.words import megabytes, tilde
@@ -157,7 +156,7 @@ def _archive(connection: sqlite3.Connection, archive: Path, source_size: int, ho
 def _memory(connection: sqlite3.Connection) -> list[Finding]:
     """How much was learned, since when, and how many sessions are not learned as they are now."""
     conversations, exchanges, facts, since = stored.learned(connection)
-    left = len(behind(connection))
+    left = stored.not_learned(connection)
     if not conversations and not facts:
         advice = "backstory learn keeps what was asked and answered" if left else None
         return [Finding(MEMORY, "note", "nothing is learned", advice=advice)]
@@ -166,12 +165,16 @@ def _memory(connection: sqlite3.Connection) -> list[Finding]:
         for count, word in ((conversations, "conversation"), (exchanges, "exchange"), (facts, "fact"))
         if count or word != "fact"
     ]
-    day = f", learning since {iso(since)[:10]}" if since is not None else ""
+    day = f", learning since {(iso(since) or '')[:10]}" if since is not None else ""
     found = [Finding(MEMORY, "ok", f"{', '.join(parts)}{day}")]
     if left:
-        what = "1 session is" if left == 1 else f"{left:,} sessions are"
+        what = (
+            "1 session is not learned as it is"
+            if left == 1
+            else f"{left:,} sessions are not learned as they are"
+        )
         advice = "backstory learn --explain learns, and says of the rest why not"
-        found.append(Finding(MEMORY, "note", f"{what} not learned as they are now", advice=advice))
+        found.append(Finding(MEMORY, "note", f"{what} now", advice=advice))
     return found
 
 

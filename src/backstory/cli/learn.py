@@ -127,7 +127,7 @@ def command(app: App, /, workspace: str, dry_run: bool, explain: bool, json_: bo
     """
     with app.archive(options) as archive:
         report = _learn(app, archive, workspace, not dry_run, options)
-        if not json_ and not archive.count():
+        if not json_ and _synced(app, options) and not archive.count():
             show_empty(app, archive, options["sessions_dirs"] or app.sessions_dirs)
             return
     if json_:
@@ -144,9 +144,14 @@ def command(app: App, /, workspace: str, dry_run: bool, explain: bool, json_: bo
         app.term.hint("backstory recall WORDS finds it again.")
 
 
+def _synced(app: App, options: Mapping[str, Any]) -> bool:
+    """Whether this run looks at the agent's folders."""
+    return bool(app.up_to_date and options.get("sync", True))
+
+
 def _learn(app: App, archive: Archive, workspace: str, write: bool, options: Mapping[str, Any]) -> Learned:
     """Learn, after the sessions of distributions were read too."""
-    if app.up_to_date and options.get("sync", True) and not (options["sessions_dirs"] or app.sessions_dirs):
+    if _synced(app, options) and not (options["sessions_dirs"] or app.sessions_dirs):
         _read_distributions(app, archive)
     with Progress(app.term, "Learning conversations") as progress:
         return archive.memory.learn(workspace, write=write, progress=progress.update)
