@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 from growth import RECORDINGS, GrowingSession, growing_states
+from sessions import Session
 
 from backstory import Archive
+from backstory.cli.doctor import draw_findings
+from backstory.cli.line import View, plain
 from backstory.store.results import Finding
 
 NOW = 1_800_000_000_000
@@ -183,3 +186,33 @@ def test_gone_and_forgotten_are_counted(clinic: Clinic) -> None:
     found = texts(clinic.examine(), "note")
     assert "1 session is gone from Cline's folder and kept here" in found
     assert "1 session was forgotten" in found
+
+
+def test_the_memory_is_told_how_much_since_when_and_what_is_left(clinic: Clinic) -> None:
+    clinic.sessions.mkdir(parents=True)
+    assert "nothing is learned" in texts(clinic.examine(), "note")
+    build = Session(clinic.sessions)
+    build.prompt("Begin")
+    build.write()
+    assert "backstory learn keeps what was asked" in texts(clinic.examine(), "note")
+    with Archive(env=clinic.env, now=lambda: NOW) as archive:
+        archive.memory.learn()
+    found = clinic.examine()
+    assert "1 conversation, 1 exchange, learning since 2027-01-15" in texts(found, "ok")
+    assert "not learned" not in texts(found)
+    build.prompt("Go on")
+    build.write()
+    assert "1 session is not learned as it is now" in texts(clinic.examine(), "note")
+    with Archive(env=clinic.env, now=lambda: NOW) as archive:
+        archive.memory.forget(archive.memory.forgettable(session_id=build.session_id))
+    assert "not learned as it is now" not in texts(clinic.examine())
+
+
+@pytest.mark.parametrize("width", range(60, 100))
+def test_a_command_is_not_broken_over_two_lines(width: int) -> None:
+    advice = "Move ~/.backstory/archive.db away and run backstory capture --once: what Cline still has is read again."
+    finding = Finding("Archive", "look", "damaged", (), advice)
+    lines = [plain(line) for line in draw_findings(View(now=NOW, width=width), [finding])]
+    assert sum("backstory capture --once" in line for line in lines) == 1
+    assert " ".join(" ".join(lines).split()).count(advice) == 1
+    assert all(len(line) <= width for line in lines)

@@ -127,7 +127,9 @@ def test_only_the_session_that_settled_is_looked_at(following: Learning) -> None
 
 
 @pytest.mark.parametrize("verb", ["up", "capture"])
-def test_the_verb_learns_what_it_reads_while_it_runs(tmp_path: Path, verb: str) -> None:
+def test_the_verb_learns_what_it_reads_while_it_runs_and_says_it_once_a_session(
+    tmp_path: Path, verb: str
+) -> None:
     sessions = tmp_path / "sessions"
     home = tmp_path / "home"
     home.mkdir()
@@ -150,6 +152,9 @@ def test_the_verb_learns_what_it_reads_while_it_runs(tmp_path: Path, verb: str) 
         second.reply("Gone on.")
         second.write()
         wait_for(lambda: kept(home) == [("Begin", "Begun."), ("Go on", "Gone on.")])
+        second.prompt("And on")
+        second.write()
+        wait_for(lambda: ("And on", "") in kept(home))
     finally:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)

@@ -19,7 +19,7 @@ from backstory import Archive
 from backstory.cli.line import View, plain
 from backstory.cli.main import VERBS
 from backstory.cli.options import App, Count, Verb
-from backstory.cli.recall import draw_recalled, grouped
+from backstory.cli.recall import draw_recalled, grouped, hint, telling
 from backstory.cli.term import Term
 from backstory.demo import load, settings
 from backstory.memory.recall import Passage, Recall
@@ -135,6 +135,25 @@ def test_learn_reads_what_is_new_on_disk_unless_told_not_to(backstory: Run) -> N
     assert backstory("learn").out.startswith("20 conversations learned")
 
 
+def test_learn_says_how_many_of_the_learned_nobody_claims(backstory: Run) -> None:
+    backstory("workspace", "create", "work")
+    backstory("workspace", "claim", "/home/dev/work/docs-site", "--workspace", "work")
+    lines = backstory("learn", "--workspace", "work").out.splitlines()
+    assert lines == [
+        "20 conversations learned, 0 known, 0 refused   workspace work",
+        "among    18 claimed by nobody",
+    ]
+
+
+def test_learn_without_sessions_says_where_it_looked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    backstory = runner(tmp_path / "cline", tmp_path / "home", monkeypatch, capfd)
+    assert str(tmp_path / "cline") in backstory("learn").out
+    assert "/nonexistent" in backstory("learn", "--sessions-dir", "/nonexistent").out
+    assert backstory("learn", "--json").json["learned"] == []
+
+
 # --- workspace ---------------------------------------------------------------------------------------------
 
 
@@ -220,7 +239,7 @@ def test_recall_shows_question_answer_failure_and_what_fixed_it(learned: Run) ->
     done = learned("recall", QUERY)
     assert (done.code, done.err) == (0, "")
     blocks = done.out.rstrip("\n").split("\n\n")
-    assert re.fullmatch(r"\d of 20 conversations, best first   workspace default", blocks[0])
+    assert re.fullmatch(r"5 passages in \d of 20 conversations, best first   workspace default", blocks[0])
     (block,) = (block for block in blocks if "k3v9q, prompt 2" in block)
     head, *lines = block.splitlines()
     assert re.fullmatch(
@@ -334,6 +353,54 @@ def test_nothing_found_says_in_how_many_it_looked(learned: Run) -> None:
     assert done.out == 'Nothing found for "xyzzyplugh" in 20 conversations.\n'
     learned("memory", "add", "A fact.")
     assert learned("recall", "xyzzyplugh").out.endswith("in 20 conversations and 1 fact.\n")
+
+
+def test_nothing_found_names_the_filters_and_an_unknown_project(learned: Run) -> None:
+    done = learned("recall", "xyzzyplugh", "--project", "docs-site", "--since", "7d")
+    assert done.out == (
+        'Nothing found for "xyzzyplugh" of project docs-site since 7d in the workspace default.\n'
+    )
+    done = learned("recall", "redis", "--project", "docs-sight")
+    start = 'Nothing found for "redis" of project docs-sight in the workspace default, which knows no such project;'
+    assert done.out.startswith(f"{start} it knows ")
+    assert "docs-site" in done.out
+    assert len(learned("recall", "xyzzyplugh " * 500).out) < 200
+
+
+def test_nothing_found_names_the_workspace_of_the_folder_at_hand(
+    learned: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    learned("workspace", "create", "work")
+    learned("workspace", "claim", str(tmp_path), "--workspace", "work")
+    told = "This folder belongs to the workspace work: --workspace work looks there.\n"
+    assert learned("recall", "xyzzyplugh").out.endswith(told)
+    assert "This folder" not in learned("recall", "xyzzyplugh", "--workspace", "work").out
+
+
+def test_the_hint_loses_its_second_sentence_on_a_narrow_terminal() -> None:
+    groups = grouped((PASSAGE,))
+    assert hint(View(now=NOW, width=120), groups).endswith(" no model was called.")
+    assert hint(View(now=NOW, width=60), groups) == "backstory show abcde --turn 1 opens the first."
+
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/home/dev/app/errors.py", line 3, in connection_error
+    return self.execute(error, database)
+  File "/home/dev/app/database.py", line 9, in execute
+    self.cursor.execute(locked, error)
+    ~~~~~~~~~~~^^^^^^^^
+sqlite3.OperationalError: database is locked
+"""
+
+
+def test_of_an_error_the_line_that_says_what_went_wrong_is_shown() -> None:
+    pasted = ("traceback", "file", "errors", "py", "connection_error", "self", "execute", "error", "database")
+    for words in ((), pasted, ("locked",)):
+        assert telling(TRACEBACK, words) == "sqlite3.OperationalError: database is locked"
+    rust = "error[E0382]: borrow of moved value: `config`\n  --> src/error.rs:4:10\nfor more about this error"
+    assert telling(rust, ("borrow",)).startswith("error[E0382]")
+    assert telling("one\ntwo", ()) == "two"
 
 
 def test_facts_are_recalled_as_facts(learned: Run) -> None:
@@ -528,9 +595,127 @@ def test_forget_by_query_takes_what_recall_finds(learned: Run) -> None:
     assert [one["id"] for one in learned("memory", "--facts", "--json").json["items"]] == ["f2"]
 
 
+def test_forget_by_query_takes_only_what_itself_holds_every_word(learned: Run) -> None:
+    for text in ("The xyzzy of the plugh", "xyzzys, plugh!", "xyzzy alone", "猫は箱の中"):
+        learned("memory", "add", text)
+    found = learned("memory", "forget", "--query", "the xyzzy plugh", "--dry-run", "--json").json
+    assert (sorted(found["forgotten"]), found["dry_run"]) == (["f1", "f2"], True)
+    assert learned("memory", "forget", "--query", "猫", "--dry-run", "--json").json["forgotten"] == ["f4"]
+    for query in ("xyzzy plugg", "xyzy", "xyzzy redis"):
+        assert learned("memory", "forget", "--query", query, "--yes", "--json").json["forgotten"] == []
+    assert len(learned("memory", "--facts", "--json").json["items"]) == 4
+
+
+def test_forget_by_query_takes_no_neighbours_and_has_no_cap(learned: Run) -> None:
+    for n in range(60):
+        learned("memory", "add", f"xyzzy {n}", *(("--project", "docs-site") if n % 2 else ()))
+    done = learned("memory", "forget", "--query", "xyzzy", "--dry-run")
+    assert done.out.splitlines()[0] == "removes  60 facts"
+    assert sum("xyzzy" in line for line in done.out.splitlines()) == 60
+    assert done.out.endswith("Nothing was removed.\n")
+    asked = learned("memory", "forget", "--query", "xyzzy")
+    assert "10 more; --dry-run lists them" in asked.out
+    some = learned("memory", "forget", "--query", "xyzzy", "--project", "docs-site", "--yes", "--json").json
+    assert len(some["forgotten"]) == 30
+    assert len(learned("memory", "forget", "--query", "xyzzy", "--yes", "--json").json["forgotten"]) == 30
+    redis = learned("memory", "forget", "--query", "redis", "--dry-run", "--json").json["forgotten"]
+    items = {one["id"]: one for one in learned("memory", "--all", "--json").json["items"]}
+    assert redis
+    assert all("redis" in f"{items[one]['asked']} {items[one]['answered']}".casefold() for one in redis)
+
+
+def test_a_session_of_two_workspaces_is_listed_once_and_forgotten_once(learned: Run) -> None:
+    learned("workspace", "create", "work")
+    learned("learn", "--workspace", "work")
+    done = learned("memory", "forget", "--session", "k3v9q", "--yes")
+    assert done.out.startswith("removes  4 exchanges, 1 session as a whole")
+    assert "4 copies of them in other conversations or workspaces" in done.out
+    again = learned("memory", "forget", "--session", "k3v9q", "--yes")
+    assert (again.code, again.out) == (0, "The memory holds nothing of that. Nothing was removed.\n")
+
+
+def test_a_session_that_was_not_learned_is_forgotten_before_it_is(backstory: Run) -> None:
+    backstory("sessions")
+    done = backstory("memory", "forget", "--session", "k3v9q", "--yes")
+    assert done.out.startswith("removes  1 session as a whole")
+    assert done.out.endswith("Forgotten: 1 session.\n")
+
+
+def test_the_id_of_a_session_is_answered_with_its_option(learned: Run) -> None:
+    done = learned("memory", "forget", "k3v9q", "--yes")
+    told = 'backstory: "k3v9q" is a session. backstory memory forget --session k3v9q forgets all of it.\n'
+    assert (done.code, done.err) == (1, told)
+
+
+def test_a_list_that_is_cut_says_how_much_is_left(learned: Run) -> None:
+    assert learned("memory").err == "20 more; --limit 40 or --all shows them.\n"
+    done = learned("memory", "--all")
+    assert (done.err, len(done.out.splitlines())) == ("", 41)
+    assert learned("memory", "--project", "docs-site").err == ""
+
+
+def test_an_empty_memory_names_the_next_step(backstory: Run) -> None:
+    assert backstory("memory").out == (
+        "Nothing in the memory of the workspace default. backstory learn fills it;"
+        " backstory memory add TEXT adds a fact.\n"
+    )
+
+
+def test_a_fact_comes_from_standard_input_and_what_was_masked_is_said(
+    backstory: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"The token is {secret}\n".encode())))
+    done = backstory("memory", "add", "-", "--json")
+    assert done.json["answered"].startswith("The token is ")
+    assert secret not in done.out
+    assert re.fullmatch(r"Masked before it was kept: 1 [a-z-]+\.\n", done.err)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b" \n")))
+    assert backstory("memory", "add", "-").err == (
+        "backstory: there is no text on standard input. Nothing was added.\n"
+    )
+
+
+def test_the_help_of_the_memory_fits_80_columns(backstory: Run) -> None:
+    for verb in ("memory", "workspace", "learn", "recall"):
+        done = backstory(verb, "--help")
+        assert done.code == 0
+        assert all(len(line) <= 80 for line in done.out.splitlines())
+
+
+def test_a_workspace_is_deleted_only_when_it_is_empty(backstory: Run) -> None:
+    backstory("workspace", "create", "work")
+    backstory("workspace", "claim", "/home/dev/work", "--workspace", "work")
+    backstory("memory", "add", "A fact.", "--workspace", "work")
+    done = backstory("workspace", "delete", "work")
+    assert done.code == 1
+    assert done.err.startswith("backstory: work is not empty: claims 1, conversations 0, facts 1. Release")
+    backstory("workspace", "release", "/home/dev/work")
+    backstory("memory", "forget", "f1", "--yes")
+    assert backstory("workspace", "delete", "work").out == "Deleted: work.\n"
+    assert [one["name"] for one in backstory("workspace", "--json").json["workspaces"]] == ["default"]
+
+
+def test_a_claim_on_what_another_workspace_learned_names_the_next_step(learned: Run) -> None:
+    learned("workspace", "create", "work")
+    one = learned("workspace", "claim", "/home/dev/work/docs-site", "--workspace", "work")
+    assert one.out.endswith(
+        " belongs to work. backstory learn --workspace work moves what was learned there.\n"
+    )
+    assert (
+        learned("workspace", "claim", "/nowhere", "--workspace", "work").out == "/nowhere belongs to work.\n"
+    )
+
+
+def test_a_literal_tilde_is_remarked(backstory: Run) -> None:
+    done = backstory("workspace", "claim", "~/x")
+    assert "The ~ is taken as a folder's name" in done.err
+
+
 def test_forgetting_what_is_not_there_removes_nothing(learned: Run) -> None:
     done = learned("memory", "forget", "--query", "xyzzyplugh", "--yes")
-    assert (done.code, done.out) == (0, "The memory holds nothing of that. Nothing was removed.\n")
+    told = 'The memory holds nothing of that. "xyzzyplugh" stands nowhere. Nothing was removed.\n'
+    assert (done.code, done.out) == (0, told)
 
 
 def test_the_record_stays_when_the_memory_forgets(learned: Run) -> None:
@@ -610,15 +795,30 @@ MISTAKES = [
     (("memory", "edit"), 2, "memory edit needs the ID of one exchange or fact"),
     (("memory", "edit", "e99", "--asked", "x"), 1, '"e99" is nothing in the memory.'),
     (("memory", "edit", "x"), 1, '"x" is nothing in the memory.'),
-    (("memory", "forget"), 2, "memory forget needs IDs, or one of --session, --project and --query."),
-    (("memory", "forget", "e1", "--query", "x"), 2, "memory forget needs IDs, or one of"),
+    (("memory", "forget"), 2, "memory forget needs IDs, or one of --session, --project and --query;"),
+    (("memory", "forget", "e1", "--query", "x"), 2, "memory forget takes IDs, or one of"),
+    (("memory", "forget", "--session", "x", "--project", "y"), 2, "memory forget takes IDs, or one of"),
+    (("memory", "forget", "--query", "the of", "--yes"), 1, "these words stand almost anywhere."),
+    (
+        ("memory", "forget", "--query", "a1 " * 9 + "b%d " * 40 % tuple(range(40)), "--yes"),
+        1,
+        "a query to forget by",
+    ),
+    (("memory", "--limit", "x"), 2, "invalid value for '--limit': 'x' is not a whole number. See"),
+    (("sessions", "x"), 2, "got unexpected extra argument (x). See backstory sessions --help."),
+    (("recall", ""), 2, "the query has no word to look for."),
+    (("recall", '"'), 2, "the query has no word to look for."),
+    (("recall", "..."), 2, "the query has no word to look for."),
+    (("workspace", "delete"), 2, "workspace delete needs a name."),
+    (("workspace", "delete", "default"), 1, "default is always there."),
+    (("workspace", "delete", "nowhere"), 1, 'there is no workspace "nowhere"'),
     (("memory", "forget", "--session", "nope1", "--yes"), 1, 'There is no session "nope1" in the archive.'),
     (("memory", "export", "x"), 2, 'memory export takes no "x".'),
     (("memory", "--query", "x"), 2, "--query goes with memory forget, not with list."),
     (
         ("memory", "export", "--project", "x"),
         2,
-        "--project goes with memory list and add and forget, not with export.",
+        "--project goes with memory list, add and forget, not with export.",
     ),
 ]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from remembered import HOUR, Memories, answers, first
+from remembered import HOUR, Memories, answers, first, mended
 from sessions import START
 
 from backstory.memory.recall import PER_SESSION
@@ -186,6 +186,85 @@ def test_another_workspace_is_not_searched(memories: Memories) -> None:
     assert memories.recall("tracing").results == ()
     assert memories.recall("tracnig").repaired == {}
     assert answers(memories.recall("tracing", workspace="work")) == ["Zipkin."]
+
+
+ASKED = (
+    "why did the relay lose the tokens",
+    "tokens of the relay",
+    "tokesn",
+    "brwon",
+    "Error: relay refused the handshake of node quokka",
+)
+
+
+def seen(memories: Memories) -> list[tuple[object, ...]]:
+    """All that recall answers in the default workspace."""
+    found = [memories.recall(query, limit=20) for query in ASKED]
+    return [
+        (one.words, one.repaired, [(passage.id, passage.kind, passage.score) for passage in one.results])
+        for one in found
+    ]
+
+
+def test_what_other_workspaces_hold_changes_nothing(memories: Memories) -> None:
+    memories.archive.now = lambda: START + 99 * HOUR
+    memories.said(("Why did the relay stop?", "It lost its tokens."), ("And then?", "Brown tokens came."))
+    memories.said(("Paint the relay brown", "Brown it is."), cwd="/home/dev/two")
+    for n in range(6):
+        memories.said((f"Which parser is number {n}?", "The one with tokens."), cwd="/home/dev/three")
+    mended(memories, "Error: relay refused the handshake of node quokka")
+    memories.learn()
+    memory = memories.archive.memory
+    memory.remember("The relay is painted brown")
+    before = seen(memories)
+    assert before[-1][2][0][1] == "mended"  # type: ignore[index]
+    for name in ("work", "play"):
+        memory.create_workspace(name)
+        memory.learn(name)
+        memory.remember("Relay tokens tokes brawn brow brwons", name)
+    memory.claim("/home/dev/four", "work")
+    for n in range(9):
+        memories.said((f"The relay {n} why?", "Relay relay tokes, brows."), cwd="/home/dev/four")
+    mended(memories, "Error: relay refused the handshake of node wombat", cwd="/home/dev/four")
+    memories.learn()
+    memory.learn("work")
+    assert seen(memories) == before
+
+
+def test_of_very_common_words_the_newest_of_the_own_workspace_are_ranked(
+    memories: Memories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backstory.memory.rank.BUDGET", 3)
+    monkeypatch.setattr("backstory.memory.rank.POOL", 2)
+    for n in range(6):
+        memories.said((f"Alpha question {n}", "Own."))
+    memory = memories.archive.memory
+    memory.create_workspace("work")
+    memory.claim("/home/dev/four", "work")
+    for n in range(9):
+        memories.said((f"Alpha question {n}", "Theirs."), cwd="/home/dev/four")
+    memories.learn()
+    memory.learn("work")
+    memories.said(("Alpha question 7", "Own."))
+    memories.learn()
+    assert answers(memories.recall("alpha", limit=2)) == ["Own.", "Own."]
+
+
+def test_a_copy_makes_a_word_no_less_rare(memories: Memories) -> None:
+    memories.archive.now = lambda: START + 99 * HOUR
+    origin = memories.session(at=START)
+    origin.prompt("Ostrich or gazelle")
+    origin.reply("Both.")
+    origin.write()
+    memories.said(("A gazelle", "Fine."))
+    memories.learn()
+    scores = {query: first(memories.recall(query)).score for query in ("ostrich", "gazelle")}
+    for n in range(2, 5):
+        fork = memories.session(at=START + n * HOUR)
+        fork.messages = list(origin.messages)
+        fork.write()
+    memories.learn()
+    assert {query: first(memories.recall(query)).score for query in scores} == pytest.approx(scores, rel=0.02)
 
 
 def test_facts_and_exchanges_compete_by_the_same_measure(memories: Memories) -> None:

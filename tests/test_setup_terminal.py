@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from connected import TOOLS, Place, install
 
+from backstory.cli.clients import draw_client
+from backstory.cli.connecting import named
+from backstory.cli.line import View, plain
 from backstory.cli.main import VERBS
+from backstory.clients.program import Command
+from backstory.clients.registration import Found, Here
 
 GITHUB = {"command": "npx", "args": ["-y", "github"], "env": {"GITHUB_TOKEN": "ghp_1"}}
 
@@ -104,6 +110,16 @@ def test_an_archive_by_db_is_refused(place: Place) -> None:
     assert list(place.files()) == [".cline"]
 
 
+@pytest.mark.parametrize(("platform", "told"), [("win32", True), ("linux", False), ("darwin", False)])
+def test_where_a_client_keeps_things_in_wsl_is_told_on_windows(platform: str, told: bool) -> None:
+    where = Here({"HOME": "/nowhere"}, platform, Path("/nowhere/.backstory"), Command("backstory", ("mcp",)))
+    (one,) = named(None)
+    path = Path("/nowhere/x")
+    found = Found(path, "default", None, None, None, "nobody", (), path, None, "absent")
+    lines = [plain(line) for line in draw_client(View(now=0), one, found, where)]
+    assert ("  in WSL     ~/.cline/data/sessions" in lines) is told
+
+
 def test_clients(place: Place) -> None:
     assert (
         place.run("clients").out
@@ -114,7 +130,6 @@ Cline
   entry      ~/.cline/data/settings/cline_mcp_settings.json (default)
   rule       ~/.cline/rules/backstory.md (not there)
   sessions   ~/.cline/data/sessions (default)
-  in WSL     ~/.cline/data/sessions
 """
     )
     place.run("setup", "cline")

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ..schema.document import iso
 from ..schema.reading import SessionRef
 from ..schema.words import megabytes, tilde
 from ..sources.base import Listing, Source
@@ -18,6 +19,7 @@ from ..store.results import Finding
 from .sync import SyncReport, merged
 
 ARCHIVE = "Archive"
+MEMORY = "Memory"
 
 
 def examine(
@@ -44,7 +46,8 @@ def examine(
         found += _read(connection, source, refs, report)
         found += _left_out(source, listings)
         found += _content(connection, source)
-    return found + _archive(connection, archive, size, str(Path.home()))
+    found += _archive(connection, archive, size, str(Path.home()))
+    return found if any(one.level == "broken" for one in found) else [*found, *_memory(connection)]
 
 
 def _read(
@@ -147,6 +150,31 @@ def _archive(connection: sqlite3.Connection, archive: Path, source_size: int, ho
         found.append(
             Finding(ARCHIVE, "note", f"{what} forgotten and stay so; backstory ingest ID takes one back")
         )
+    return found
+
+
+def _memory(connection: sqlite3.Connection) -> list[Finding]:
+    """How much was learned, since when, and how many sessions are not learned as they are now."""
+    conversations, exchanges, facts, since = stored.learned(connection)
+    left = stored.not_learned(connection)
+    if not conversations and not facts:
+        advice = "backstory learn keeps what was asked and answered" if left else None
+        return [Finding(MEMORY, "note", "nothing is learned", advice=advice)]
+    parts = [
+        f"{count:,} {word}{'' if count == 1 else 's'}"
+        for count, word in ((conversations, "conversation"), (exchanges, "exchange"), (facts, "fact"))
+        if count or word != "fact"
+    ]
+    day = f", learning since {(iso(since) or '')[:10]}" if since is not None else ""
+    found = [Finding(MEMORY, "ok", f"{', '.join(parts)}{day}")]
+    if left:
+        what = (
+            "1 session is not learned as it is"
+            if left == 1
+            else f"{left:,} sessions are not learned as they are"
+        )
+        advice = "backstory learn --explain learns, and says of the rest why not"
+        found.append(Finding(MEMORY, "note", f"{what} now", advice=advice))
     return found
 
 

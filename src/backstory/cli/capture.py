@@ -63,9 +63,14 @@ def watch(
                 # The record is what must go on; the memory catches up at the next start.
                 log(f"not learned: {error}")
                 return
-            for line in learned_lines(found):
+            news = [one for one in found if session_ids is None or not told.issuperset(ids_of(one))]
+            for report in news:
+                told.update(ids_of(report))
+            for line in learned_lines(news):
                 log(line)
 
+        # That a session is learned again after each change of it goes without saying.
+        told: set[str] = set()
         learn()
         term.note("Watching. Ctrl-C stops.")
         watcher = Watcher(
@@ -97,6 +102,11 @@ def learned_lines(found: Iterable[Learned]) -> Iterator[str]:
             alone = report.learned[0].session_id if len(report.learned) == 1 else None
             what = f"{short_id(alone)} " if alone else counted(len(report.learned), "conversation")
             yield f"{what} learned   workspace {report.workspace}"
+
+
+def ids_of(report: Learned) -> set[str]:
+    """The sessions of which something was learned."""
+    return {one.session_id for one in report.learned}
 
 
 def learned_brief(report: Learned) -> dict[str, object]:

@@ -36,8 +36,9 @@ def draw_client(view: View, client: Client, found: Found, where: Here) -> Iterat
         ("entry", f"{where.short(found.path)} ({found.named_by})"),
         ("rule", f"{where.short(found.rule_path)} ({RULES[found.rule_state]})"),
         ("sessions", f"{where.short(store.path)} ({store.rule})"),
-        ("in WSL", f"~/{client.inside.folder}/{client.inside.store}"),
     ]
+    if where.platform == "win32":
+        rows.append(("in WSL", f"~/{client.inside.folder}/{client.inside.store}"))
     yield spans((client.title, "title"))
     for label, text in rows:
         yield spans("  ", (label.ljust(11), "label"), safe(text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -18,6 +19,10 @@ ROLES = {"ok": "live", "note": "label", "look": "rejected", "broken": "failing"}
 TEXT = 8
 DETAIL = 10
 SERVER = "Memory server"
+TIED = "\u00a0"
+"""Stands for a blank at which a line is not broken."""
+# A verb, with what it is about and its options: what a person copies whole.
+_command = re.compile(r"backstory [a-z]+(?: (?:--?[a-z-]+|[A-Z]{2,}|cline))*|chmod \S+ it")
 
 
 def draw_findings(view: View, findings: Sequence[Finding]) -> Iterator[Line]:
@@ -56,12 +61,14 @@ def _finding(view: View, finding: Finding) -> Iterator[Line]:
 def _block(view: View, text: str, indent: int, first: Line | None = None) -> Iterator[Line]:
     """Wrapped text behind an indent; what follows a tab stands at the edge of its last line."""
     left, _, right = text.partition("\t")
+    left = _command.sub(lambda found: found[0].replace(" ", TIED), left)
     edge = view.glyphs.one_line(right)
     lines = wrap(view.glyphs.safe(left), view.width - indent, break_words=view.cut)
     if edge and cells(lines[-1]) + cells(edge) + 2 > view.width - indent:
         lines[-1:] = wrap(lines[-1], view.width - indent - cells(edge) - 2, break_words=view.cut)
     for at, line in enumerate(lines):
         start = first if first is not None and at == 0 else spans(" " * indent)
+        line = line.replace(TIED, " ")
         yield beside(view, (*start, (line, "")), spans(edge) if at == len(lines) - 1 else ())
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..memory.learn import Learned, Outcome
+from ..memory.workspaces import DEFAULT
 from ..store.derived import short_id
+from .bare import show_empty
 from .line import Line, View, flow, spans, width
 from .options import App, Verb, json_option, pass_app, reading_options, workspace_option
 from .progress import Progress
@@ -27,6 +29,8 @@ REASONS = {
     "empty": "without a prompt",
     "forgotten": "forgotten",
 }
+UNCLAIMED = "claimed by nobody"
+"""Why a session was learned that any workspace could have learned."""
 DRY = "Nothing was written."
 NO_PROMPT = "(no prompt)"
 COLUMNS = (
@@ -52,6 +56,9 @@ def draw_learned(view: View, report: Learned) -> Iterator[Line]:
     yield from flow(view, [spans(counts), place])
     if report.refused:
         yield from _labelled(view, "refused", ", ".join(_reasons(view, report.refused)))
+    free = sum(one.why == UNCLAIMED for one in report.learned)
+    if free and report.workspace != DEFAULT:
+        yield from _labelled(view, "among", f"{number(free)} {UNCLAIMED}")
     if report.masked:
         kinds = ", ".join(f"{number(count)} {kind}" for kind, count in sorted(report.masked.items()))
         count = counted(sum(report.masked.values()), "secret")
@@ -118,7 +125,11 @@ def command(app: App, /, workspace: str, dry_run: bool, explain: bool, json_: bo
       backstory learn --dry-run --explain
       backstory learn --workspace work
     """
-    report = _learn(app, workspace, not dry_run, options)
+    with app.archive(options) as archive:
+        report = _learn(app, archive, workspace, not dry_run, options)
+        if not json_ and _synced(app, options) and not archive.count():
+            show_empty(app, archive, options["sessions_dirs"] or app.sessions_dirs)
+            return
     if json_:
         from .memory_documents import learned_json
 
@@ -133,17 +144,17 @@ def command(app: App, /, workspace: str, dry_run: bool, explain: bool, json_: bo
         app.term.hint("backstory recall WORDS finds it again.")
 
 
-def _learn(app: App, workspace: str, write: bool, options: Mapping[str, Any]) -> Learned:
-    """Bring the archive up to date, then learn."""
-    with app.archive(options) as archive:
-        if (
-            app.up_to_date
-            and options.get("sync", True)
-            and not (options["sessions_dirs"] or app.sessions_dirs)
-        ):
-            _read_distributions(app, archive)
-        with Progress(app.term, "Learning conversations") as progress:
-            return archive.memory.learn(workspace, write=write, progress=progress.update)
+def _synced(app: App, options: Mapping[str, Any]) -> bool:
+    """Whether this run looks at the agent's folders."""
+    return bool(app.up_to_date and options.get("sync", True))
+
+
+def _learn(app: App, archive: Archive, workspace: str, write: bool, options: Mapping[str, Any]) -> Learned:
+    """Learn, after the sessions of distributions were read too."""
+    if _synced(app, options) and not (options["sessions_dirs"] or app.sessions_dirs):
+        _read_distributions(app, archive)
+    with Progress(app.term, "Learning conversations") as progress:
+        return archive.memory.learn(workspace, write=write, progress=progress.update)
 
 
 def _read_distributions(app: App, archive: Archive) -> None:

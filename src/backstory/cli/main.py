@@ -168,6 +168,8 @@ def _usage(error: click.UsageError) -> str:
     if isinstance(error, click.BadParameter) and '"' in text:
         text = error.message
     text = text[:1].lower() + text[1:] if text[:2].isalpha() else text
+    text = text.replace("is not a valid integer range.", "is not a whole number.")
+    text += "" if text.endswith((".", "?", "!")) else "."
     return f"{text} See {path} --help."
 
 

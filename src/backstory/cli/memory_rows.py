@@ -20,7 +20,7 @@ COLUMNS = (
     Column("TEXT", stretch=True),
 )
 LEAST_TEXT = 30
-SHOWN = 20
+SHOWN = 50
 """Items that are named before a removal."""
 TEXT = 9
 BORDER = "----- the answer; leave this line -----"
@@ -51,7 +51,7 @@ def removed_words(what: Forgettable) -> str:
     """`2 exchanges, 1 fact`, and what becomes of a session that goes as a whole."""
     facts = sum(one.kind == "fact" for one in what.items)
     prompts = len(what.items) - facts
-    parts = [counted(prompts, "exchange")] if prompts or not facts else []
+    parts = [counted(prompts, "exchange")] if prompts or not (facts or what.sessions) else []
     if facts:
         parts.append(counted(facts, "fact"))
     if what.sessions:
@@ -69,15 +69,22 @@ def copies_words(copies: int) -> str:
 KEPT = "the sessions in the archive, with all their steps"
 
 
-def draw_removal(view: View, what: Forgettable) -> Iterator[Line]:
+def draw_told(view: View, text: str) -> Iterator[Line]:
+    """A sentence in as many lines as it takes."""
+    text = view.glyphs.one_line(text)
+    yield from (spans(line) for line in (wrap(text, view.width) if view.cut else [text]))
+
+
+def draw_removal(view: View, what: Forgettable, *, all_of_it: bool) -> Iterator[Line]:
     """What goes: how much, its first words, its copies; and what stays."""
     yield from _paragraph(view, "removes", removed_words(what))
-    for one in what.items[:SHOWN]:
+    shown = what.items if all_of_it else what.items[:SHOWN]
+    for one in shown:
         text, place = (view.glyphs.one_line(word or "") for word in (one.asked or one.answered, one.project))
         line = joined([spans(" " * TEXT, (one.id, "label")), spans((place, "label")), spans(text)], gap=2)
         yield cut_line(line, view.width, view.glyphs) if view.cut else line
-    if len(what.items) > SHOWN:
-        yield spans(" " * TEXT, (f"{len(what.items) - SHOWN:,} more", "label"))
+    if len(what.items) > len(shown):
+        yield spans(" " * TEXT, (f"{len(what.items) - len(shown):,} more; --dry-run lists them", "label"))
     if what.copies:
         yield from _paragraph(view, "also", copies_words(what.copies))
     if what.sessions or any(one.kind != "fact" for one in what.items):

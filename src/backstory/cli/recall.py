@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ..memory import terms
 from ..memory.mended import Mended
 from ..memory.recall import Passage, Recall
 from ..memory.snippet import Snippet, around
@@ -17,11 +18,12 @@ from ..schema.words import relative, tilde
 from .line import Line, Span, View, beside, cut_line, flow, joined, spans, width
 from .money import price
 from .options import App, Count, Verb, day_option, json_option, pass_app, workspace_option
-from .text import cells, wrap
+from .text import cells, cut, wrap
 from .words import clock, counted, duration, local, short_day
 
 if TYPE_CHECKING:
     from ..archive import Archive
+    from ..memory.memory import Memory
 
 DEFAULT_LIMIT = 5
 INDENT, LABEL = 3, 10
@@ -29,7 +31,15 @@ ANSWER_LINES = 2
 _names_error = re.compile(
     r"(?i:error|exception|expected|cannot|can't|fatal|denied|refused|not found|undefined)|\bE[A-Z]{4,}"
 )
+_begins_error = re.compile(r"(?:E\s+)?[\w.$]*(?:Error|Exception)\b|error(?:\[\w+\])?:|fatal:", re.ASCII)
+_place = re.compile(r"File \"|at |Traceback \(|-->|\^+$|~*\^+~*$|from |in <")
 _BLANK = re.compile(r"\s")
+QUERY_CELLS = 60
+"""Of a query that found nothing, to be told again."""
+PROJECTS = 10
+"""Projects that are named where another one was asked for."""
+CODE_HITS = 3
+"""Words that a line which names no error can be chosen for."""
 LEXICAL = "Lexical search, no model was called."
 
 
@@ -54,19 +64,19 @@ def grouped(results: Sequence[Passage]) -> list[Group]:
 def draw_recalled(
     view: View, found: Recall, groups: Sequence[Group], folders: Mapping[str, str | None], scope: str
 ) -> Iterator[Line]:
-    """The count, then each conversation with its best passage. `folders` has those of sessions, to shorten paths."""
-    quoted = view.glyphs.one_line(found.query)
-    if not groups:
-        where = counted(found.conversations, "conversation")
-        if found.facts:
-            where += f" and {counted(found.facts, 'fact')}"
-        yield spans(f'Nothing found for "{quoted}" in {where}.')
-        return
+    """The count, then each conversation with its best passage. `folders` has those of sessions, to shorten paths.
+
+    The count is that of the passages found and of the conversations that they are in, of all that were searched.
+    """
     shown = sum(group.first.session_id is not None for group in groups)
-    count = f"{shown:,} of {counted(found.conversations, 'conversation')}"
     facts = len(groups) - shown
+    parts = []
+    if shown:
+        passages = counted(len(found.results) - facts, "passage")
+        parts.append(f"{passages} in {shown:,} of {counted(found.conversations, 'conversation')}")
     if facts:
-        count += f", {facts:,} of {counted(found.facts, 'fact')}"
+        parts.append(f"{facts:,} of {counted(found.facts, 'fact')}")
+    count = ", ".join(parts)
     yield from flow(view, [spans(f"{count}, best first"), spans((view.glyphs.one_line(scope), "label"))])
     for misspelt, taken in found.repaired.items():
         words = f'"{misspelt}" stands nowhere; looked for "{taken}" instead.'
@@ -76,13 +86,33 @@ def draw_recalled(
         yield from _result(view, found, number, group, folders)
 
 
-def hint(groups: Sequence[Group]) -> str:
-    """How to open the first result."""
+def draw_nothing(view: View, found: Recall, filters: str, owner: str | None) -> Iterator[Line]:
+    """Where was looked in vain; `owner` is the workspace of the folder at hand where that is another one."""
+    if filters:
+        where = filters
+    else:
+        where = f"in {counted(found.conversations, 'conversation')}"
+        where += f" and {counted(found.facts, 'fact')}" if found.facts else ""
+    query = cut(view.glyphs.one_line(found.query), QUERY_CELLS, view.glyphs)
+    text = view.glyphs.one_line(f'Nothing found for "{query}" {where}.{_elsewhere(owner)}')
+    yield from (spans(line) for line in (wrap(text, view.width) if view.cut else [text]))
+
+
+def _elsewhere(owner: str | None) -> str:
+    if owner is None:
+        return ""
+    return f" This folder belongs to the workspace {owner}: --workspace {owner} looks there."
+
+
+def hint(view: View, groups: Sequence[Group]) -> str:
+    """How to open the first result; nothing more where that fills the line."""
     first = groups[0].first
     if first.short_id is None:
         return LEXICAL
     turn = f" --turn {first.position}" if first.position is not None else ""
-    return f"backstory show {first.short_id}{turn} opens the first. {LEXICAL}"
+    opens = f"backstory show {first.short_id}{turn} opens the first."
+    whole = f"{opens} {LEXICAL}"
+    return whole if cells(whole) <= view.width else opens
 
 
 def _result(
@@ -199,12 +229,20 @@ def _safe_line(view: View, snippet: Snippet) -> tuple[str, int, list[tuple[int, 
 
 
 def telling(error: str, words: Sequence[str]) -> str:
-    """The line of an error that has most of the words and names an error; of equals the last."""
+    """The line of an error that says what went wrong and has most of the words; of equals the last.
+
+    A pasted error has the words of all its lines, so the places in the code and the code itself count for little.
+    """
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     low = [word.casefold() for word in words]
 
     def rank(line: str) -> int:
-        return sum(word in line.casefold() for word in low) + (3 if _names_error.search(line) else 0)
+        if _place.match(line):
+            return -1
+        hits = sum(word in line.casefold() for word in low)
+        if not _names_error.search(line):
+            return min(hits, CODE_HITS)
+        return hits + CODE_HITS + (2 if _begins_error.match(line) else 0)
 
     return max(reversed(lines), key=rank, default="")
 
@@ -253,14 +291,16 @@ def command(
     \b
     Examples:
       backstory recall why did redis take the gateway down
-      backstory recall "expected log.warn to be called 1 time" --project api-gateway
+      backstory recall "expected log.warn to be called 1 time" --project api
       backstory recall migration --since 30d --json
     """
-    since, folder = options["since"], str(Path.cwd())
+    since, folder, query = options["since"], str(Path.cwd()), " ".join(words)
+    if not terms.terms(query):
+        raise click.UsageError("the query has no word to look for.")
     with app.archive({"sync": False}) as archive:
         memory = archive.memory
         found = memory.recall(
-            " ".join(words),
+            query,
             workspace,
             folder=folder,
             project=project,
@@ -272,20 +312,46 @@ def command(
 
             app.json(recalled_json(found))
             return
-        if not found.conversations and not found.facts:
-            app.term.write([spans(_nothing(workspace))])
+        groups = grouped(found.results)
+        if not groups:
+            owner = memory.owner(folder)
+            other = owner if owner != workspace else None
+            filters = _filters(memory, workspace, project, since.said if since else None)
+            app.term.write(_in_vain(app.term.view, found, filters, other))
             return
         scope = _scope(workspace, project, memory.project_at(folder, workspace))
-        groups = grouped(found.results)
         folders = _folders(archive, groups)
     app.term.write(draw_recalled(app.term.view, found, groups, folders, scope))
-    if groups:
-        app.term.hint(hint(groups))
+    app.term.hint(hint(app.term.view, groups))
 
 
-def _nothing(workspace: str) -> str:
-    option = "" if workspace == "default" else f" --workspace {workspace}"
-    return f"Nothing is learned yet in the workspace {workspace}. backstory learn{option} does it."
+def _in_vain(view: View, found: Recall, filters: str, owner: str | None) -> Iterator[Line]:
+    if found.conversations or found.facts:
+        yield from draw_nothing(view, found, filters, owner)
+        return
+    option = "" if found.workspace == "default" else f" --workspace {found.workspace}"
+    yield spans(
+        f"Nothing is learned yet in the workspace {found.workspace}. backstory learn{option} does it."
+        f"{_elsewhere(owner)}"
+    )
+
+
+def _filters(memory: Memory, workspace: str, project: str | None, since: str | None) -> str:
+    """`of project shop since 7d in the workspace default`, and the projects that there are where it is none of them."""
+    if project is None and since is None:
+        return ""
+    parts = (f"of project {project}" if project else "", f"since {since}" if since else "")
+    told = f"{' '.join(filter(None, parts))} in the workspace {workspace}"
+    names = [one.name for one in memory.projects(workspace) if one.name is not None]
+    if project is None or project.casefold() in map(str.casefold, names):
+        return told
+    facts = memory.count_items(workspace, project=project, facts_only=True)
+    return told if facts else f"{told}, which knows no such project; it knows {_some(names) or 'none'}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - PROJECTS:,} more" if len(names) > PROJECTS else ""
+    return f"{', '.join(names[:PROJECTS])}{more}"
 
 
 def _scope(workspace: str, project: str | None, here: str | None) -> str:

@@ -29,7 +29,7 @@ COLUMNS = (
     Column("FACTS", right=True, leaves=2),
     Column("CLAIMS"),
 )
-WHATS = ("list", "create", "claim", "release", "show")
+WHATS = ("list", "create", "delete", "claim", "release", "show")
 
 
 def draw_workspaces(view: View, found: Sequence[Workspace]) -> Iterator[Line]:
@@ -98,6 +98,7 @@ def command(app: App, /, what: str, name: str | None, workspace: str | None, jso
     \b
     WHAT: list           the workspaces and their folders (default)
           create NAME    a new one
+          delete NAME    take out one that holds and claims nothing
           claim DIR      give a folder, and all below it, to a workspace
           release DIR    take the claim back
           show [NAME]    one of them, and who owns the folder at hand
@@ -121,8 +122,8 @@ def command(app: App, /, what: str, name: str | None, workspace: str | None, jso
 
 def _refuse(what: str, name: str | None, workspace: str | None) -> None:
     """Say what does not go together."""
-    if what in ("create", "claim", "release") and not (name or "").strip():
-        wanted = "a name" if what == "create" else "a folder"
+    if what not in ("list", "show") and not (name or "").strip():
+        wanted = "a name" if what in ("create", "delete") else "a folder"
         raise click.UsageError(f"workspace {what} needs {wanted}.")
     if what == "list" and name is not None:
         raise click.UsageError("workspace list shows all of them; workspace show NAME shows one.")
@@ -158,7 +159,13 @@ def _change(app: App, memory: Memory, what: str, name: str, workspace: str, json
         memory.create_workspace(name)
         document: dict[str, Any] = {"created": name}
         words = f"Created: {name}. backstory workspace claim DIR --workspace {name} gives it a folder."
+    elif what == "delete":
+        memory.delete_workspace(name)
+        document = {"deleted": name}
+        words = f"Deleted: {name}."
     elif what == "claim":
+        if name == "~" or name.startswith(("~/", "~\\")):
+            app.term.note("The ~ is taken as a folder's name; without quotes the shell puts your home there.")
         claimed = memory.claim(_folder(name), workspace)
         document = {"claimed": mask(claimed.path), "workspace": workspace, "before": claimed.before}
         words = claimed_words(_path(view, claimed.path), claimed)
@@ -177,8 +184,10 @@ def claimed_words(folder: str, claimed: Claimed) -> str:
     """Whose a folder is now, and whose it was; `folder` is the path as it is shown."""
     words = f"{folder} belongs to {claimed.workspace}."
     if claimed.before is not None and claimed.before != claimed.workspace:
-        before = claimed.before
-        words += f" It was {before}'s; what {before} learned there moves when {claimed.workspace} learns."
+        words += f" It was {claimed.before}'s."
+    if claimed.held:
+        option = "" if claimed.workspace == DEFAULT else f" --workspace {claimed.workspace}"
+        words += f" backstory learn{option} moves what was learned there."
     return words
 
 

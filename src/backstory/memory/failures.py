@@ -51,6 +51,8 @@ AND (:project IS NULL OR conversation.project = :project COLLATE NOCASE)
 AND (:since IS NULL OR mended.at >= :since)
 ORDER BY bm25(mended_fts, 1.0, 0, 0) LIMIT :limit
 """
+# CROSS JOIN keeps the planner from beginning with all conversations of the workspace.
+_OWN = "CROSS JOIN conversation ON conversation.n = mended.conversation WHERE conversation.workspace = ?"
 
 
 class _Asked(Struct, frozen=True):
@@ -84,7 +86,7 @@ def repeated(connection: sqlite3.Connection, query: str, scope: Scope, limit: in
 
     Copies in forks count once, for the session that began first.
     """
-    asked = _asked(connection, query[: terms.LONGEST_QUERY])
+    asked = _asked(connection, query[: terms.LONGEST_QUERY], scope.workspace)
     if not asked.weights:
         return []
     values = {
@@ -120,7 +122,7 @@ def _began(one: _Candidate) -> tuple[float, str]:
     return (math.inf if one.started_at is None else one.started_at, one.session_id)
 
 
-def _asked(connection: sqlite3.Connection, query: str) -> _Asked:
+def _asked(connection: sqlite3.Connection, query: str, workspace: int) -> _Asked:
     wrong = volatile.lines(query)
     said = wrong or [volatile.steady(query)]
     lines = [terms.expanded(line) for line in said]
@@ -129,11 +131,13 @@ def _asked(connection: sqlite3.Connection, query: str) -> _Asked:
     every = [word for line in lines for word in line.split()]
     common = len(set(telling)) < WORDS - 1 and not named
     words = list(dict.fromkeys(every if telling and common else telling))[:ASKED]
-    (total,) = connection.execute("SELECT count(*) FROM mended_fts_docsize").fetchone()
+    (total,) = connection.execute(f"SELECT count(*) FROM mended {_OWN}", (workspace,)).fetchone()
     weights = {}
     for word in words:
         (count,) = connection.execute(
-            "SELECT count(*) FROM mended_fts WHERE mended_fts MATCH ?", (f'error: "{word}"',)
+            "SELECT count(*) FROM mended_fts CROSS JOIN mended ON mended.n = mended_fts.rowid"
+            f" {_OWN} AND mended_fts MATCH ?",
+            (workspace, f'error: "{word}"'),
         ).fetchone()
         weights[word] = math.log(1 + (total + 1) / (count + 0.5))
     known = any(count for count in weights.values())

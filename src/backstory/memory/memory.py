@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from ..errors import InputError
 from ..store.database import snapshot
-from . import browse, change, export, opening, undo, workspaces
+from . import browse, change, export, holding, opening, undo, workspaces
 from .change import Author, Item
 from .folders import Place, with_parents
-from .learn import Learned, Progress, behind, by_owner, learn
+from .learn import CONVERSATION, Learned, Progress, behind, by_owner, learn
 from .opening import Opened
 from .rank import Scope
 from .recall import Passage, Recall, Sessions, counts, exchanges, fact, numbered, recall
@@ -39,11 +39,15 @@ def _of_one_moment(method: Callable[Concatenate[Memory, P], R]) -> Callable[Conc
 
 
 class Forgettable(Struct, frozen=True):
-    """What forgetting would take: items, and whole sessions (`source`, `session id`); `copies` counts other places."""
+    """What forgetting would take: items, and whole sessions (`source`, `session id`); `copies` counts other places.
+
+    `missing` are the words of a query that stand nowhere, where nothing holds all of it.
+    """
 
     items: tuple[Passage, ...]
     sessions: tuple[tuple[str, str], ...]
     copies: int
+    missing: tuple[str, ...] = ()
 
 
 class Memory:
@@ -65,6 +69,10 @@ class Memory:
     def create_workspace(self, name: str) -> None:
         """Make a workspace. Raises `InputError` for a bad or taken name."""
         workspaces.create(self.connection, name, self.now())
+
+    def delete_workspace(self, name: str) -> None:
+        """Take out a workspace that holds and claims nothing. Raises `InputError` that says what it has."""
+        workspaces.delete(self.connection, name)
 
     def claim(self, path: str, workspace: str = DEFAULT) -> Claimed:
         """Give a folder, and all below it, to a workspace. Raises `InputError`."""
@@ -251,6 +259,24 @@ class Memory:
                 found[f"f{n}"] = self._passage(Item("fact", n))
         return [found[f"{kind[0]}{n}"] for kind, n in rows]
 
+    def count_items(
+        self, workspace: str = DEFAULT, *, project: str | None = None, facts_only: bool = False
+    ) -> int:
+        """How many of them `items` would give."""
+        number = workspaces.number(self.connection, workspace)
+        project_is = "workspace = ?1 AND (?2 IS NULL OR project = ?2 COLLATE NOCASE)"
+        (facts,) = self.connection.execute(
+            f"SELECT count(*) FROM fact WHERE {project_is}", (number, project)
+        ).fetchone()
+        if facts_only:
+            return int(facts)
+        (learned,) = self.connection.execute(
+            "SELECT count(*) FROM conversation JOIN exchange ON exchange.conversation = conversation.n"
+            f" WHERE {project_is}",
+            (number, project),
+        ).fetchone()
+        return int(facts + learned)
+
     def _passage(self, item: Item, sessions: Sessions | None = None) -> Passage:
         if item.kind == "fact":
             found = fact(self.connection, item.n)
@@ -300,30 +326,42 @@ class Memory:
         project: str | None = None,
         query: str | None = None,
     ) -> Forgettable:
-        """What forgetting by ids, by a session, by a project or by a query would take. Raises `InputError`."""
+        """What forgetting by ids, by a session, by a project or by a query would take; of copies one is named.
+
+        A query takes what itself holds all its words, in the project where one is named too. What is forgotten
+        already is left out. Raises `InputError`.
+        """
         number = workspaces.number(self.connection, workspace)
         known = Sessions(self.connection)
         found = [self._passage(change.item(self.connection, text), known) for text in item_ids]
         sessions: list[tuple[str, str]] = []
+        missing: tuple[str, ...] = ()
         if session_id is not None:
             sessions += self._sessions("session.id = ?", session_id)
-        if project is not None:
+        if query is not None:
+            held, missing = holding.holding(self.connection, query, number, project)
+            found += [self._passage(Item("fact" if is_fact else "exchange", n), known) for is_fact, n in held]
+        elif project is not None:
             sessions += self._sessions(
                 "session.n IN (SELECT session FROM conversation WHERE workspace = ? AND project = ? COLLATE NOCASE)",
                 number,
                 project,
             )
             found += [one for one in self.items(workspace, project=project) if one.kind == "fact"]
-        if query is not None:
-            scope = Scope(number, self.now())
-            found += recall(self.connection, query, workspace, scope, 50).results
+        unique: dict[str | int, Passage] = {passage.id: passage for passage in found}
         for _, own in sessions:
-            found += [passage for passage, _ in exchanges(self.connection, "session.id = ?", own)]
-        unique = {passage.id: passage for passage in found}
-        return Forgettable(tuple(unique.values()), tuple(sessions), self.copies(list(unique)))
+            ordered = "session.id = ? ORDER BY conversation.workspace != ?, exchange.n"
+            for passage, key in exchanges(self.connection, ordered, own, number):
+                unique.setdefault(key, passage)
+        items = tuple(unique.values())
+        return Forgettable(items, tuple(sessions), self.copies([one.id for one in items]), missing)
 
     def _sessions(self, condition: str, *values: object) -> list[tuple[str, str]]:
-        return self.connection.execute(f"SELECT source, id FROM session WHERE {condition}", values).fetchall()
+        return self.connection.execute(
+            f"SELECT source, id FROM session WHERE {condition} AND NOT EXISTS (SELECT 1 FROM tombstone"
+            f" WHERE kind = '{CONVERSATION}' AND key = source || '/' || id)",
+            values,
+        ).fetchall()
 
     def copies(self, ids: Sequence[str]) -> int:
         """How many other exchanges are copies of these items, by their ids."""

@@ -9,11 +9,15 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from . import score, terms, vocabulary
+from .own import NOT, Own
 from .score import Text, Tuning
 from .terms import Term
 
 POOL = 80
-"""Rows that the index gives, to be ranked again together with their neighbours."""
+"""Rows that the index gives, to be ranked again together with their neighbours.
+
+Where more fit, the index chooses, whose own measure knows nothing of workspaces.
+"""
 FIRST = 1_000
 """Of these the ones in scope are taken first; only where they do not fill the pool all matches are looked at."""
 BUDGET = 4_000
@@ -63,7 +67,8 @@ LEFT JOIN fact ON found.row % 2 = 1 AND fact.n = found.row / 2
 _POOL = f"""
 SELECT found.row FROM (
     SELECT rowid AS row, bm25(memory_fts, 1.0, 0.6, 0.6) AS fit FROM memory_fts
-    WHERE memory_fts MATCH :expression AND rowid > :after ORDER BY fit LIMIT :ranked
+    WHERE memory_fts MATCH :expression AND rowid > :after
+    AND (:marks IS NULL OR substr(:marks, rowid + 1, 1) <> :not) ORDER BY fit LIMIT :ranked
 ) AS found {_JOINS}
 WHERE coalesce(conversation.workspace, fact.workspace) = :workspace
 AND (:project IS NULL OR coalesce(conversation.project, fact.project) = :project COLLATE NOCASE)
@@ -91,18 +96,21 @@ def ranked(
     """The rows that fit a query best: first by the index alone, then the best of them by all signs."""
     asked = terms.terms(query)
     wanted, counts, repaired = vocabulary.known(connection, asked, scope.workspace)
+    own = Own(connection, scope.workspace)
+    if own.marks is not None:
+        counted = [(term, own.count(_any([term]))) for term in wanted]
+        wanted, counts = [term for term, count in counted if count], [count for _, count in counted if count]
     words = tuple(repaired.get(term.word, term.word) for term in asked if term.weight == 1)
     if not wanted:
         return Ranked([], words, repaired)
     if len(wanted) > MOST:
         rarest = sorted(range(len(wanted)), key=lambda n: counts[n])[:MOST]
         wanted, counts = [wanted[n] for n in rarest], [counts[n] for n in rarest]
-    texts = _texts(connection, _pool(connection, wanted, counts, scope), scope, len(tuning.near))
-    (total,) = connection.execute("SELECT count(*) FROM memory_fts_docsize").fetchone()
+    texts = _texts(connection, _pool(own, wanted, counts, scope), scope, len(tuning.near))
     found = score.scores(
         texts,
         wanted,
-        score.weights(wanted, counts, total),
+        score.weights(wanted, counts, own.total),
         folder=scope.folder,
         now=scope.now,
         tuning=tuning,
@@ -111,42 +119,40 @@ def ranked(
     return Ranked([Scored(row, found[row]) for row in best[:limit]], words, repaired)
 
 
-def _pool(
-    connection: sqlite3.Connection, wanted: Sequence[Term], counts: Sequence[int], scope: Scope
-) -> list[int]:
+def _pool(own: Own, wanted: Sequence[Term], counts: Sequence[int], scope: Scope) -> list[int]:
     """Rows of a scope that have the rarest words of a query, in the index's own order."""
     rest = sorted(zip(counts, wanted, strict=True), key=lambda pair: pair[0])
     found: dict[int, None] = {}
     while rest and len(found) < POOL:
-        expression, after, used = _narrow(connection, rest)
+        expression, after, used = _narrow(own, rest)
         matches = sum(count for count, _ in rest[:used])
-        some = _fitting(connection, expression, after, FIRST, scope)
+        some = _fitting(own, expression, after, FIRST, scope)
         if len(some) < POOL and matches > FIRST:
-            some = _fitting(connection, expression, after, -1, scope)
+            some = _fitting(own, expression, after, -1, scope)
         found.update(dict.fromkeys(some))
         rest = rest[used:]
     if not found:
         # All words are common, and the scope has none of the newest rows that have them.
-        found.update(dict.fromkeys(_fitting(connection, _any(wanted), 0, -1, scope)))
+        found.update(dict.fromkeys(_fitting(own, _any(wanted), 0, -1, scope)))
     return list(found)[:POOL]
 
 
-def _fitting(
-    connection: sqlite3.Connection, expression: str, after: int, ranked: int, scope: Scope
-) -> list[int]:
+def _fitting(own: Own, expression: str, after: int, ranked: int, scope: Scope) -> list[int]:
     values = {
         "expression": expression,
         "after": after,
+        "marks": own.marks,
+        "not": NOT,
         "ranked": ranked,
         "workspace": scope.workspace,
         "project": scope.project,
         "since": scope.since,
         "limit": POOL,
     }
-    return [row for (row,) in connection.execute(_POOL, values)]
+    return [row for (row,) in own.connection.execute(_POOL, values)]
 
 
-def _narrow(connection: sqlite3.Connection, rest: Sequence[tuple[int, Term]]) -> tuple[str, int, int]:
+def _narrow(own: Own, rest: Sequence[tuple[int, Term]]) -> tuple[str, int, int]:
     """What finds no more rows than are quickly ranked, the row after which it does, and how many terms it has used.
 
     Any of the rarest terms, as many as there is room for; of common ones as many as possible together.
@@ -162,14 +168,15 @@ def _narrow(connection: sqlite3.Connection, rest: Sequence[tuple[int, Term]]) ->
     together = f"({_any([rest[0][1]])})"
     for _, term in rest[1:]:
         narrower = f"{together} AND ({_any([term])})"
-        count = vocabulary.rows(connection, narrower)
+        count = own.count(narrower)
         if count >= POOL:
             together = narrower
         if POOL <= count <= BUDGET:
             return together, 0, len(rest)
-    after = connection.execute(
-        "SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
-        (together, BUDGET),
+    after = own.connection.execute(
+        "SELECT rowid FROM memory_fts WHERE memory_fts MATCH ?1 AND (?2 IS NULL OR substr(?2, rowid + 1, 1) <> ?3)"
+        " ORDER BY rowid DESC LIMIT 1 OFFSET ?4",
+        (together, own.marks, NOT, BUDGET),
     ).fetchone()
     return together, after[0] if after else 0, len(rest)
 

@@ -22,7 +22,9 @@ MOST = 12
 GUESSED = 0.7
 """Weight of a word that was taken for another."""
 LIKELY = 12
-"""Near words of which the use is looked up."""
+"""Near words of a workspace of which the nearest and most used is taken."""
+OFTEN = 500
+"""Uses of a word beyond which it is as likely as any other."""
 OF_TEXT = 4_000
 """Words of one text that are kept here, the first ones: a text with more is a machine's, and nobody asks for those."""
 FAR = 8
@@ -33,7 +35,7 @@ SELECT 1 FROM memory_fts
 LEFT JOIN exchange ON memory_fts.rowid % 2 = 0 AND exchange.n = memory_fts.rowid / 2
 LEFT JOIN conversation ON conversation.n = exchange.conversation
 LEFT JOIN fact ON memory_fts.rowid % 2 = 1 AND fact.n = memory_fts.rowid / 2
-WHERE memory_fts MATCH ? AND coalesce(conversation.workspace, fact.workspace) = ? LIMIT 1
+WHERE memory_fts MATCH ? AND coalesce(conversation.workspace, fact.workspace) = ? LIMIT ?
 """
 _word = re.compile(rf"[^\W\d_]{{{SHORTEST},{LONGEST}}}")
 _plain = re.compile(r"[^\W\d_]+")
@@ -125,8 +127,13 @@ def _rows(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]]) -> i
 
 def _stands(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]], workspace: int) -> bool:
     """Whether any of these stands in a text of this workspace; a word of another one must not show here."""
+    return _uses(connection, forms, workspace, 1) > 0
+
+
+def _uses(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]], workspace: int, most: int) -> int:
+    """How many texts of this workspace have any of these; beyond `most` it makes no difference."""
     expression = " OR ".join(map(terms.expression, forms))
-    return connection.execute(_STANDS, (expression, workspace)).fetchone() is not None
+    return len(connection.execute(_STANDS, (expression, workspace, most)).fetchall())
 
 
 def _failed_with(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]], workspace: int) -> bool:
@@ -177,12 +184,13 @@ def _nearest(connection: sqlite3.Connection, word: str, workspace: int) -> str |
         away = distance(word, candidate, slips)
         if away <= slips:
             near.append((away, candidate[0] != word[0], candidate))
-    best = sorted(near)[:LIKELY]
-    found = []
-    for away, other, one in best:
-        forms = ((terms.stemmed(one),),)
-        if _stands(connection, forms, workspace):
-            found.append((away, other, -_rows(connection, forms), one))
+    found: list[tuple[int, bool, int, str]] = []
+    for away, other, one in sorted(near):
+        uses = _uses(connection, ((terms.stemmed(one),),), workspace, OFTEN)
+        if uses:
+            found.append((away, other, -uses, one))
+        if len(found) == LIKELY:
+            break
     return min(found)[3] if found else None
 
 

@@ -36,11 +36,15 @@ class Owner(Struct, frozen=True):
 
 
 class Claimed(Struct, frozen=True):
-    """A claim that was made; `before` is the workspace that had this very folder, null where none had."""
+    """A claim that was made; `before` is the workspace that had this very folder, null where none had.
+
+    `held` says that other workspaces hold conversations of it, which move when this one learns.
+    """
 
     path: str
     workspace: str
     before: str | None
+    held: bool = False
 
 
 def number(connection: sqlite3.Connection, name: str) -> int:
@@ -68,6 +72,27 @@ def create(connection: sqlite3.Connection, name: str, now: int) -> None:
         raise InputError(f'there is already a workspace "{name}".')
 
 
+def delete(connection: sqlite3.Connection, name: str) -> None:
+    """Take out a workspace that holds and claims nothing. Raises `InputError` that says what it has."""
+    n = number(connection, name)
+    if name == DEFAULT:
+        raise InputError(f"{DEFAULT} is always there.")
+    with transaction(connection):
+        claims, conversations, facts = connection.execute(
+            "SELECT (SELECT count(*) FROM claim WHERE workspace = ?1),"
+            " (SELECT count(*) FROM conversation WHERE workspace = ?1),"
+            " (SELECT count(*) FROM fact WHERE workspace = ?1)",
+            (n,),
+        ).fetchone()
+        if not (claims or conversations or facts):
+            connection.execute("DELETE FROM workspace WHERE n = ?", (n,))
+            return
+    raise InputError(
+        f"{name} is not empty: claims {claims:,}, conversations {conversations:,}, facts {facts:,}."
+        " Release its folders; what it learned moves when another workspace claims them and learns."
+    )
+
+
 def claim(connection: sqlite3.Connection, path: str, workspace: str) -> Claimed:
     """Give a folder to a workspace, also one that does not exist. A folder has one owner: the last claim holds.
 
@@ -83,7 +108,13 @@ def claim(connection: sqlite3.Connection, path: str, workspace: str) -> Claimed:
             (key(path),),
         ).fetchone()
         connection.execute("INSERT OR REPLACE INTO claim VALUES (?, ?, ?)", (key(path), path, wanted))
-    return Claimed(path, workspace, before[0] if before else None)
+    folder = Place(path).folder
+    (held,) = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM conversation WHERE workspace != ?1"
+        " AND substr(folder || '/', 1, length(?2) + 1) = ?2 || '/')",
+        (wanted, folder),
+    ).fetchone()
+    return Claimed(path, workspace, before[0] if before else None, bool(held))
 
 
 def release(connection: sqlite3.Connection, path: str) -> str:

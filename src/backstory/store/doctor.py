@@ -51,6 +51,25 @@ def forgotten(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM tombstone WHERE kind = 'session'").fetchone()[0])
 
 
+def learned(connection: sqlite3.Connection) -> tuple[int, int, int, int | None]:
+    """What the memory holds: conversations, exchanges, facts, and since when it learns in UTC epoch ms."""
+    found = connection.execute(
+        "SELECT (SELECT count(*) FROM conversation), (SELECT count(*) FROM exchange), (SELECT count(*) FROM fact),"
+        " (SELECT min(learned_at) FROM conversation)"
+    ).fetchone()
+    return int(found[0]), int(found[1]), int(found[2]), found[3]
+
+
+def not_learned(connection: sqlite3.Connection) -> int:
+    """Sessions of which no workspace has learned all that the archive has now; those forgotten are left out."""
+    found = connection.execute(
+        "SELECT count(*) FROM session WHERE NOT EXISTS (SELECT 1 FROM conversation"
+        " WHERE conversation.session = session.n AND conversation.generation = session.generation)"
+        " AND NOT EXISTS (SELECT 1 FROM tombstone WHERE kind = 'conversation' AND key = source || '/' || id)"
+    )
+    return int(found.fetchone()[0])
+
+
 def masked(connection: sqlite3.Connection) -> tuple[int, dict[str, int]]:
     """Places with secrets that the index has marks for, and how many by kind; superseded steps are among them.
 
