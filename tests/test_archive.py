@@ -282,7 +282,6 @@ DROP INDEX call_open;
 DROP TABLE price;
 DROP TABLE rollup;
 DROP TABLE budget;
-ALTER TABLE session DROP COLUMN seen_at;
 ALTER TABLE call DROP COLUMN dedup;
 ALTER TABLE call DROP COLUMN counted;
 ALTER TABLE call DROP COLUMN name;

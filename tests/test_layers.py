@@ -66,7 +66,7 @@ def test_the_app_takes_words_from_the_command_line_and_nothing_that_runs() -> No
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "cli":
                 names = (node.module or "").split(".")[1:] or [alias.name for alias in node.names]
-                assert set(names) <= {"words", "money", "text", "dates", "documents"}, path
+                assert set(names) <= {"words", "money", "text", "dates", "documents", "connecting"}, path
 
 
 def test_the_terminal_loads_nothing_of_the_app() -> None:
