@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from backstory.cli.main import VERBS
 from backstory.clients.program import Command
 from backstory.clients.registration import Found, Here
 
+PYTHON = sys.executable
 GITHUB = {"command": "npx", "args": ["-y", "github"], "env": {"GITHUB_TOKEN": "ghp_1"}}
 
 
@@ -311,3 +315,12 @@ def test_a_link_into_a_folder_that_is_missing_is_named_as_it_is(place: Place) ->
     assert str(place.home / "nowhere") in done.err
     assert ".tmp" not in done.err
     assert sorted(place.files()) == files
+
+
+def test_a_document_of_odd_settings_reaches_a_pipe(place: Place) -> None:
+    """Where the output takes UTF-8 alone, as that of a real process does."""
+    place.write(f'{{"mcpServers":{{{ODD["a name that is half a pair"]}}}}}')
+    call = [PYTHON, "-m", "backstory", "setup", "cline", "--dry-run", "--json"]
+    env = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    done = subprocess.run(call, env=env, capture_output=True, timeout=60, check=True)
+    assert "\ud800x" in json.dumps(json.loads(done.stdout), ensure_ascii=False)
