@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from remembered import HOUR, Memories, answers, first, mended
 from sessions import START
 
+from backstory.memory.own import Own
 from backstory.memory.recall import PER_SESSION
 
 
@@ -325,3 +326,18 @@ def test_whoever_shares_a_word_with_the_query_is_found(
     expected = {f"Answer {n}." for n, words in enumerate(said) if set(words) & set(asked)}
     assert set(answers(memories.recall(" ".join(asked), limit=10))) == expected
     memories.archive.close()
+
+
+def test_of_a_very_common_word_a_sample_tells_the_own_share(
+    memories: Memories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backstory.memory.own.MANY", 8)
+    memory = memories.archive.memory
+    memory.create_workspace("work")
+    for n in range(40):
+        memory.remember(f"alpha {n}", "work" if n % 2 else "default")
+    for n in range(8):
+        memory.remember(f"beta {n}", "work" if n in (0, 1, 2, 3) else "default")
+    own = Own(memories.archive.connection, 1)
+    assert (own.total, own.count('"alpha"'), own.about('"alpha"', 40)) == (24, 20, 20)
+    assert own.about('"beta"', 8) == 4

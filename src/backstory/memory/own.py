@@ -7,6 +7,9 @@ import sqlite3
 NOT, ONCE, AGAIN = b"\x00", b"\x01", b"\x02"
 """A row's mark: of another workspace, this one's, or this one's and a copy of an earlier row."""
 
+MANY = 4_000
+"""Rows of all workspaces that have a word; beyond them a sample of so many tells the own share."""
+
 _CONVERSATIONS = """
 SELECT conversation.n, min(exchange.n), max(exchange.n), count(*) FROM conversation
 CROSS JOIN exchange ON exchange.conversation = conversation.n WHERE {which} GROUP BY conversation.n
@@ -77,6 +80,23 @@ class Own:
             marks[2 * one + 1] = mark[0]
             found += 1
         return found
+
+    def about(self, expression: str, of_all: int) -> int:
+        """In how many rows an expression stands that stands in `of_all` rows of all workspaces.
+
+        That is exact up to `MANY`; of a very common word the oldest and the newest rows tell the share.
+        """
+        if self.marks is None or of_all <= MANY:
+            return self.count(expression)
+        found = sum(
+            self.connection.execute(
+                "SELECT count(*) FROM (SELECT rowid FROM memory_fts WHERE memory_fts MATCH ?"
+                f" ORDER BY rowid {order} LIMIT ?) WHERE substr(?, rowid + 1, 1) = ?",
+                (expression, MANY // 2, self.marks, ONCE),
+            ).fetchone()[0]
+            for order in ("ASC", "DESC")
+        )
+        return min(of_all * found // MANY, self.total) or self.count(expression)
 
     def count(self, expression: str) -> int:
         """In how many rows an expression of FTS5 stands, copies counted once."""

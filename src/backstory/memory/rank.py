@@ -98,7 +98,7 @@ def ranked(
     wanted, counts, repaired = vocabulary.known(connection, asked, scope.workspace)
     own = Own(connection, scope.workspace)
     if own.marks is not None:
-        counted = [(term, own.count(_any([term]))) for term in wanted]
+        counted = [(term, own.about(_any([term]), count)) for term, count in zip(wanted, counts, strict=True)]
         wanted, counts = [term for term, count in counted if count], [count for _, count in counted if count]
     words = tuple(repaired.get(term.word, term.word) for term in asked if term.weight == 1)
     if not wanted:
