@@ -19,6 +19,7 @@ from ...store.results import Cost
 from .. import figures, scene, strip, timeline
 from ..desk import Desk
 from ..figures import line
+from ..marking import Marker
 from ..scene import Scene
 from .banners import banners
 from .sessions import UNTITLED, VERDICTS
@@ -94,6 +95,8 @@ def frame(desk: Desk, archive: Archive, made: Scene, tab: str) -> dict[str, Any]
         "choice": "",
         "verdict_words": VERDICTS,
         "scene": made,
+        "mark": Marker(None),
+        "hits": None,
         "position": position(made),
         "ended_at_end": True,
         **strip_values(made, base if tab != "timeline" else ""),
