@@ -363,8 +363,16 @@ def test_the_first_paint_of_a_40_mb_session_is_under_100_kb_wherever_it_opens(la
         found = rows(answer.text)
         assert len(found) >= (40 if "show" in query else 100), query
     assert f'id="{step_id}"' in client.get(own, params={"at": step_id}).text
-    assert client.get(f"{own}/cost").status_code == 200
-    assert client.get(f"{own}/facts").status_code == 200
+    for place in ("changes", "changes?by=prompt", "changes?diff=unified", "cost", "facts"):
+        answer = client.get(f"{own}/{place}")
+        assert answer.status_code == 200
+        assert len(answer.content) < 100_000, place
+    changes = client.get(f"{own}/changes").text
+    link = re.search(r'href="([^"]+)">Show this file', changes)
+    assert link is not None
+    alone = client.get(f"{own}/changes{link[1]}&part=1").text
+    assert 'class="w2"' in alone
+    assert "<main" not in alone
 
 
 def test_pages_of_a_long_session_hold_each_step_once(samples: Home, client: TestClient) -> None:

@@ -25,7 +25,6 @@ const top_ = () => (byId("sticky") ? byId("sticky").offsetHeight : 0) + 8;
 
 // Bodies on demand
 async function load(link) {
-  const box = link.closest("details") || link.closest(".body").parentNode;
   const slow = setTimeout(() => { link.textContent = "Loading…"; }, 300);
   try {
     const answer = await fetch(link.href + (link.href.includes("?") ? "&" : "?") + "part=1");
@@ -38,7 +37,6 @@ async function load(link) {
   } finally {
     clearTimeout(slow);
   }
-  return box;
 }
 document.addEventListener("toggle", (event) => {
   const link = event.target.open && $(":scope > a.more", event.target);
