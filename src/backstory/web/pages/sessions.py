@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -125,7 +125,7 @@ def show(desk: Desk, request: Request) -> Response:
         )
 
 
-def look_again(desk: Desk, request: Request, form: dict[str, str]) -> Response:
+def look_again(desk: Desk, request: Request, form: Mapping[str, str]) -> Response:
     """Read what is there now, and show the list; where capture goes on in this process, it has read it already."""
     if desk.status.capture != "reading":
         with desk.archive() as archive:
@@ -133,7 +133,7 @@ def look_again(desk: Desk, request: Request, form: dict[str, str]) -> Response:
     return RedirectResponse("/", 303)
 
 
-def load_samples(desk: Desk, request: Request, form: dict[str, str]) -> Response:
+def load_samples(desk: Desk, request: Request, form: Mapping[str, str]) -> Response:
     """Sample sessions, and the way to them."""
     address = desk.samples.address(desk)
     with desk.archive() as archive:
