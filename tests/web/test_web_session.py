@@ -297,7 +297,7 @@ def test_an_output_that_cline_cut_says_how_much_there_was(home: Home) -> None:
     with home.archive() as archive:
         archive.sync([RECORDINGS / "huge-output-truncation" / "sessions"])
         (n,) = archive.connection.execute("SELECT n FROM step WHERE id = 'call_m0_0#0'").fetchone()
-        said = archive.record("last").steps
+        said = archive.record(archive.resolve("last")).steps
     text = next(step.payload.stdout for step in said if step.id == "call_m0_0#0")  # type: ignore[union-attr]
     (whole,) = re.findall(r"output truncated: (\d+) chars total", text or "")
     shown = plain(home.client().get(f"/b/{n}?part=1").text)
