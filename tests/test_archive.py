@@ -345,8 +345,10 @@ def test_what_a_watcher_read_is_priced_for_the_next_one_who_looks(tmp_path: Path
         }
 
 
-def test_unseen_steps_are_new_until_they_were_shown(archive: Archive, sessions: Path) -> None:
+def test_unseen_steps_are_new_until_they_were_shown(tmp_path: Path, sessions: Path) -> None:
     (session_id,) = copy("basic-act", sessions)
+    # At its time: of a first pass, what is old is not new.
+    archive = Archive(tmp_path / "archive.db", env={"HOME": str(tmp_path)}, now=lambda: 0)
     archive.sync([sessions])
     assert archive.listed(session_id).unseen == 22
     archive.mark_seen(session_id)
@@ -363,3 +365,19 @@ def test_a_new_archive_waits_for_the_process_that_is_making_it(tmp_path: Path) -
         assert archive.count() == 0
     release.join()
     other.close()
+
+
+def test_of_a_first_pass_only_what_is_younger_than_a_day_is_new(tmp_path: Path) -> None:
+    day = 24 * 3_600_000
+    at = {"1796026921000_old1": NOW - day - 60_000, "1796026921000_new1": NOW - day + 60_000}
+    for name, when in at.items():
+        text = {"id": "u1", "role": "user", "ts": when, "content": [{"type": "text", "text": "Hello"}]}
+        GrowingSession(tmp_path / "sessions", name).document([text])
+    with Archive(tmp_path / "archive.db", env={"HOME": str(tmp_path)}, now=lambda: NOW) as archive:
+        archive.sync([tmp_path / "sessions"])
+        assert [archive.listed(name).unseen for name in at] == [0, 1]
+        # Later nothing is taken for seen that was not shown.
+        late = {"id": "u1", "role": "user", "ts": NOW - 9 * day, "content": [{"type": "text", "text": "Hi"}]}
+        GrowingSession(tmp_path / "sessions", "1796026921000_late1").document([late])
+        archive.sync([tmp_path / "sessions"])
+        assert archive.listed("1796026921000_late1").unseen == 1

@@ -316,6 +316,7 @@ def test_no_settings_are_the_defaults(tmp_path: Path) -> None:
         ('covered = "my-route"', "covered has to be a list"),
         ("covered = [3]", "covered has to be a list"),
         ('covered = [""]', "covered has to be a list"),
+        ('editor = "ed"', "editor has to be one of vscode, "),
         ("idle_minutes = 0", "idle_minutes has to be"),
         ("covered = [", "Mend it"),
     ],

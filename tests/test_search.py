@@ -90,6 +90,25 @@ def test_beginnings_of_words_are_tried_where_nothing_matches(archive: Archive, t
     assert not archive.search("limiter").widened
 
 
+def test_a_misspelt_word_is_taken_for_the_nearest_one_and_the_answer_says_so(
+    archive: Archive, tmp_path: Path
+) -> None:
+    fill(
+        archive, tmp_path, [said(1, "user", "one connection a tenant"), said(2, "assistant", "Café is open")]
+    )
+    answer = archive.search("conection tenant")
+    assert answer.repaired == {"conection": "connection"}
+    assert [hit.text for one in answer.sessions for hit in one.hits] == ["one connection a tenant"]
+    assert [hit.spans for one in answer.sessions for hit in one.hits] == [((4, 14), (17, 23))]
+    assert archive.search("Cafès").repaired == {"Cafès": "cafe"}
+
+
+@pytest.mark.parametrize("query", ["tena", "tenor", "wolf", "tenant connection zebra", '"conection tenant"'])
+def test_what_is_no_slip_is_not_repaired(archive: Archive, tmp_path: Path, query: str) -> None:
+    fill(archive, tmp_path, [said(1, "user", "one connection a tenant")])
+    assert archive.search(query).repaired == {}
+
+
 @pytest.mark.parametrize("query", ["重命名", "命名", "重命", "שלום", "café", "CAFE"])
 def test_words_of_any_script_are_found(archive: Archive, query: str) -> None:
     archive.sync([RECORDINGS / "unicode-rtl-windows-paths" / "sessions"])
@@ -184,3 +203,21 @@ def test_words_of_a_query() -> None:
         "重命 命名",
         "x",
     ]
+
+
+def test_an_error_that_was_mended_comes_before_better_matches(archive: Archive, tmp_path: Path) -> None:
+    fill(
+        archive,
+        tmp_path,
+        [
+            *[said(n, "user", "ECONNREFUSED") for n in range(1, 6)],
+            *command(6, "npm test", "a long output\nwith connect ECONNREFUSED in it\nand more", ok=False),
+            *command(8, "npm test", "all pass"),
+        ],
+    )
+    (one,) = archive.search("ECONNREFUSED", per_session=1).sessions
+    assert one.hits[0].text == "with connect ECONNREFUSED in it"
+    fate = one.hits[0].fate
+    assert fate is not None
+    assert fate.mended_by is not None
+    assert one.more == 5

@@ -328,7 +328,7 @@ def test_a_setting_that_is_not_known_is_refused(backstory: Run, tmp_path: Path) 
     done = backstory("usage")
     assert (done.code, done.out) == (1, "")
     assert (
-        "config.toml: coverd is not known. It can have idle_minutes, prices, aliases, covered, learn."
+        "config.toml: coverd is not known. It can have idle_minutes, prices, aliases, covered, learn, editor."
         in done.err
     )
 

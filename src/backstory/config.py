@@ -12,6 +12,14 @@ from .errors import InputError
 
 FILE = "config.toml"
 LEARN = ("auto", "demand")
+EDITORS = {
+    "vscode": "VS Code",
+    "vscode-insiders": "VS Code Insiders",
+    "vscodium": "VSCodium",
+    "cursor": "Cursor",
+    "windsurf": "Windsurf",
+}
+"""Editors that open `<name>://file/<path>:<line>`, and what they are called."""
 RATES = ("input", "output", "cache_read", "cache_write")
 
 
@@ -30,7 +38,7 @@ class Config(Struct, frozen=True):
     `idle_minutes`: silence before a prompt that makes it the start of a new sitting. `prices`: by model, before any
     other price. `aliases`: from a name to the model that it stands for. `covered`: routes, `route/model` or models
     that cost nothing a call. `learn`: `auto` where capturing keeps the memory current, else
-    `demand`.
+    `demand`. `editor`: the one of `EDITORS` in which the app opens files, or `none`.
     """
 
     idle_minutes: int = 30
@@ -38,6 +46,7 @@ class Config(Struct, frozen=True):
     aliases: dict[str, str] = {}
     covered: tuple[str, ...] = ()
     learn: str = "demand"
+    editor: str = "vscode"
 
 
 KEYS = Config.__struct_fields__
@@ -63,7 +72,11 @@ def load(folder: Path) -> Config:
     learn = values.get("learn", LEARN[1])
     if learn not in LEARN:
         raise InputError(f"{path}: learn has to be one of {', '.join(LEARN)}, in quotes.")
-    return Config(minutes, _prices(path, values), _aliases(path, values), _covered(path, values), learn)
+    editor = values.get("editor", "vscode")
+    if editor not in (*EDITORS, "none"):
+        raise InputError(f"{path}: editor has to be one of {', '.join(EDITORS)} or none, in quotes.")
+    covered = _covered(path, values)
+    return Config(minutes, _prices(path, values), _aliases(path, values), covered, learn, editor)
 
 
 def _table(path: Path, values: dict[str, Any], key: str) -> dict[str, Any]:

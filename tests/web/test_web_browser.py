@@ -139,6 +139,56 @@ def test_keys_go_from_step_to_step_and_from_prompt_to_prompt(
     page.wait_for_url("**show=problems")
 
 
+IDLE_KEYS = ["j", "k", "n", "p", "]", "[", "O", "d", "c", "y", "l", "f", "x", "v", "0", "t"]
+"""Keys that open nothing on a page that has no session's steps."""
+
+
+@pytest.mark.parametrize("place", ["/", "/search?q=ECONNREFUSED", "/usage", "/help"])
+def test_a_key_that_has_nothing_to_act_on_does_nothing(address: str, visit: Open, place: str) -> None:
+    page = visit(address + place)
+    for key in IDLE_KEYS:
+        page.keyboard.press(key)
+    assert page.url == address + place
+    page.keyboard.press("g")
+    page.keyboard.press("u")
+    page.wait_for_url("**/usage")
+
+
+def test_keys_copy_what_the_step_is_about(samples: Home, address: str, visit: Open) -> None:
+    page = visit(address + session_of(samples))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    failed = page.locator("li.p-failing", has_text="npm test").last
+    while page.locator("li.s.cur").count() == 0 or page.locator("li.s.cur").get_attribute(
+        "id"
+    ) != failed.get_attribute("id"):
+        page.keyboard.press("]")
+
+    def copied(key: str, begins: str) -> str:
+        page.keyboard.press(key)
+        page.wait_for_function(
+            "begins => navigator.clipboard.readText().then(text => text.startsWith(begins))", arg=begins
+        )
+        return str(page.evaluate("navigator.clipboard.readText()"))
+
+    assert copied("c", "npm test") == "npm test"
+    assert "ECONNREFUSED" in copied("y", "`npm test` (exit 1)")
+    assert copied("l", address).endswith("#" + quote(str(failed.get_attribute("id"))))
+    details = page.locator("li.s.cur > details")
+    assert details.evaluate("one => one.open")
+    page.keyboard.press("o")
+    assert not details.evaluate("one => one.open")
+    page.keyboard.press("O")
+    assert details.evaluate("one => one.open")
+    page.keyboard.press("h")
+    page.wait_for_url("**/changes")
+    page.keyboard.press("d")
+    page.wait_for_url("**diff=unified")
+    page.keyboard.press("$")
+    page.wait_for_url("**/cost")
+    page.keyboard.press("i")
+    page.wait_for_url("**/facts")
+
+
 def test_the_current_step_stands_below_the_sticky_block(samples: Home, address: str, visit: Open) -> None:
     page = visit(address + session_of(samples, "t5d2k"))
     for _ in range(30):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from conftest import Home
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,6 +85,36 @@ def test_the_page_lists_files_edits_and_what_did_not_survive(samples: Home, clie
     column = client.get(f"/s/{samples.id('k3v9q')}/changes?diff=unified").text
     assert 'class="w2"' not in column
     assert text.count('class="w2"') == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "words", "begins"),
+    [
+        ("", "Open in VS Code", "vscode://file/"),
+        ('editor = "cursor"', "Open in Cursor", "cursor://file/"),
+        ('editor = "none"', "", ""),
+    ],
+)
+def test_a_file_that_is_here_opens_in_the_editor_of_the_settings(
+    home: Home, settings: str, words: str, begins: str
+) -> None:
+    folder = home.path / "work"
+    session = Session(home.sessions)
+    assert session.manifest is not None
+    session.manifest |= {"cwd": str(folder), "workspace_root": str(folder)}
+    session.prompt("Go")
+    edit(session, "a b.ts", None, "one\ntwo\n", "new")
+    session.write()
+    with home.archive() as archive:
+        archive.sync()
+    (home.path / "backstory" / "config.toml").write_text(settings)
+    address = f"/s/{session.session_id}/changes"
+    assert "Open in" not in home.client().get(address).text
+    folder.mkdir()
+    (folder / "a b.ts").write_text("one\ntwo\n")
+    found = re.findall(r'<a href="([^"]+)">(Open in [^<]+)', home.client().get(address).text)
+    place = str(folder).lstrip("/")
+    assert found == ([(f"{begins}{place}/a%20b.ts:1", words)] if begins else [])
 
 
 TEXT = st.lists(st.text(alphabet="ab {}=\n\t", max_size=12), max_size=8).map("\n".join)

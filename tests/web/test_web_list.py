@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import sqlite3
 
+import httpx
 import pytest
-from conftest import NOW, Home
+from conftest import NOW, Home, Open
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from backstory import demo
 from backstory.store import glance, page, read
 from backstory.store.derived import state
 from backstory.store.glance import Bar, bucketed
@@ -87,6 +89,30 @@ def test_an_empty_archive_says_where_it_looked(home: Home) -> None:
         "<b>No sessions yet.</b> Backstory looked in <code>~/cline/data/sessions</code> (CLINE_DIR)" in text
     )
     assert "and found none. Use Cline once, or set <code>CLINE_DIR</code> where your sessions are." in text
+
+
+def test_an_empty_list_looks_again_when_asked(home: Home, visit: Open) -> None:
+    with home.served() as address:
+        page = visit(address)
+        demo.load(home.sessions, home.now)
+        page.get_by_role("button", name="Look again").click()
+        page.locator(".list tbody tr[id]").first.wait_for()
+
+
+def test_samples_are_served_from_an_archive_of_their_own(home: Home, visit: Open) -> None:
+    with home.served() as address:
+        page = visit(address)
+        page.get_by_role("button", name="Load sample sessions").click()
+        link = page.get_by_role("link", name="Open the sample sessions")
+        other = link.get_attribute("href")
+        assert other is not None
+        with httpx.Client() as client:
+            assert "20 in the archive" in client.get(other).text
+        page.goto(address)
+        assert page.get_by_text("No sessions yet.").is_visible()
+        assert not home.sessions.exists()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(other)
 
 
 def test_a_first_pass_says_how_far_it_is(home: Home) -> None:

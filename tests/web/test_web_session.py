@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
 
 import pytest
 from conftest import Home, told
+from growth import RECORDINGS
 from recordings import scenarios, session_path, sessions
 from sessions import Session, item, text, tool_use
 from starlette.testclient import TestClient
@@ -16,7 +18,7 @@ from starlette.testclient import TestClient
 from backstory import Archive
 from backstory.schema.step import Edit
 from backstory.store import outline, page
-from backstory.web import timeline
+from backstory.web import bodies, timeline
 
 BENCH = Path(__file__).parents[2] / "bench"
 
@@ -230,7 +232,7 @@ def test_filters_of_a_session_keep_what_they_name(samples: Home, client: TestCli
 def test_the_head_and_the_outline_say_the_session_s_figures(samples: Home, client: TestClient) -> None:
     words = plain(client.get(f"/s/{samples.id('k3v9q')}").text)
     for said in (
-        "running claude-sonnet-4-5 fix/rate-limit-redis VS Code 12:04 to now 31 min",
+        "running claude-sonnet-4-5 fix/rate-limit-redis VS Code 12:04 to now, 31 min",
         "6 failed, 2 still failing 1 rejected 4 files +21 −4 $0.53 reported",
         "Timeline 30 Changes 4 Cost $0.53 Facts",
         "4 prompts 1 Requests get a 500 when Redis is down.",
@@ -273,6 +275,43 @@ def test_a_session_that_cline_lost_says_how_complete_it_is(home: Home) -> None:
         archive.sync()
     words = plain(home.client().get(f"/s/{home.id('w0c4r')}").text)
     assert "Cline no longer has this session. This copy was complete on 30 November," in words
+
+
+def test_a_session_that_cline_is_writing_says_as_of_when_it_is_shown(home: Home) -> None:
+    told(home)
+    session_id = home.id("k3v9q")
+    path = home.sessions / session_id / f"{session_id}.messages.json"
+    words = "Cline is writing this session. Shown as of"
+    whole, before = path.read_bytes(), path.stat().st_mtime_ns
+    at = before // 1_000_000_000 % 60
+    assert words not in home.client().get(f"/s/{session_id}").text
+    path.write_bytes(whole[: len(whole) // 2])
+    for seconds, said in ((1, False), (5, True), (180, False)):
+        written = home.now * 1_000_000 - seconds * 1_000_000_000
+        os.utime(path, ns=(written, written))
+        text = home.client().get(f"/s/{session_id}").text
+        assert (f"{words} 12:35:{at:02}." in text) == said, seconds
+
+
+def test_an_output_that_cline_cut_says_how_much_there_was(home: Home) -> None:
+    with home.archive() as archive:
+        archive.sync([RECORDINGS / "huge-output-truncation" / "sessions"])
+        (n,) = archive.connection.execute("SELECT n FROM step WHERE id = 'call_m0_0#0'").fetchone()
+        said = archive.record(archive.resolve("last")).steps
+    text = next(step.payload.stdout for step in said if step.id == "call_m0_0#0")  # type: ignore[union-attr]
+    (whole,) = re.findall(r"output truncated: (\d+) chars total", text or "")
+    shown = plain(home.client().get(f"/b/{n}?part=1").text)
+    assert f"Cut by Cline: {int(whole):,} characters in all." in shown
+
+
+def test_an_output_that_went_on_says_where_and_whether_it_is_still_there(tmp_path: Path) -> None:
+    path = tmp_path / "rest.log"
+    begins = f"Went on in the background. Cline writes the rest to {path}"
+    assert bodies.went_on(str(path)) == f"{begins}, which is no longer there."
+    path.write_text("more")
+    assert bodies.went_on(str(path)) == f"{begins}."
+    other = r"C:\Users\dev\rest.log" if os.sep == "/" else "/home/dev/rest.log"
+    assert "no longer" not in bodies.went_on(other)
 
 
 def test_what_is_new_since_the_last_look_is_marked_once(home: Home) -> None:
@@ -363,8 +402,16 @@ def test_the_first_paint_of_a_40_mb_session_is_under_100_kb_wherever_it_opens(la
         found = rows(answer.text)
         assert len(found) >= (40 if "show" in query else 100), query
     assert f'id="{step_id}"' in client.get(own, params={"at": step_id}).text
-    assert client.get(f"{own}/cost").status_code == 200
-    assert client.get(f"{own}/facts").status_code == 200
+    for place in ("changes", "changes?by=prompt", "changes?diff=unified", "cost", "facts"):
+        answer = client.get(f"{own}/{place}")
+        assert answer.status_code == 200
+        assert len(answer.content) < 100_000, place
+    changes = client.get(f"{own}/changes").text
+    link = re.search(r'href="([^"]+)">Show this file', changes)
+    assert link is not None
+    alone = client.get(f"{own}/changes{link[1]}&part=1").text
+    assert 'class="w2"' in alone
+    assert "<main" not in alone
 
 
 def test_pages_of_a_long_session_hold_each_step_once(samples: Home, client: TestClient) -> None:

@@ -13,8 +13,14 @@ from ..errors import ArchiveError
 from ..schema.reading import SessionRef, Skipped, Torn
 from ..sources.base import Listing, Source
 from ..store import known
+from ..store.database import unless_busy
+from ..store.marks import mark_old
 
 ATTEMPTS = 5
+FRESH_MS = 24 * 3_600_000
+"""Of a source's first pass only sessions that are younger are new to the reader."""
+BATCH = 50
+"""Sessions of a first pass after which those that are old are marked as seen."""
 
 Progress = Callable[[int, int], None]
 
@@ -67,6 +73,10 @@ def sync(
         if progress is not None:
             progress(number, len(todo))
         read_one(connection, source, ref, report, env=env, now_ns=now_ns)
+        if not stored and (number % BATCH == BATCH - 1 or number == len(todo) - 1):
+            # In a first pass everything is new, which says nothing of what is old.
+            with unless_busy(connection):
+                mark_old(connection, source.name, now_ns() // 1_000_000 - FRESH_MS)
     report.gone += note_gone(connection, source, listings, refs, stored, now_ns() // 1_000_000)
 
 

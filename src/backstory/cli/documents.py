@@ -73,6 +73,7 @@ def found_json(found: Found) -> dict[str, Any]:
         "searched": found.searched,
         "newest_only": found.newest_only,
         "widened": found.widened,
+        "repaired": found.repaired,
         "sessions": [
             {
                 "session": listed_json(group.listed),

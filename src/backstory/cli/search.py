@@ -37,6 +37,9 @@ def draw_found(view: View, found: Found) -> Iterator[Line]:
     yield spans(count)
     if found.widened:
         yield spans((f'Nothing for "{quoted}" as whole words; these begin with them.', "label"))
+    for wrong, taken in found.repaired.items():
+        said = f'Nothing for "{view.glyphs.one_line(wrong)}"; showing "{view.glyphs.one_line(taken)}".'
+        yield spans((said, "label"))
     if found.newest_only is not None:
         words = f"A common word: only its newest {number(found.newest_only)} places were compared."
         yield spans((words, "label"))

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from ..store.spelling import distance as distance
 from . import terms
 from .terms import Term
 
@@ -209,22 +210,3 @@ def _candidates(connection: sqlite3.Connection, word: str, slips: int) -> Iterat
     for other in sorted(others):
         if other[0] != word[0] and _is_known(connection, other):
             yield other
-
-
-def distance(one: str, other: str, most: int) -> int:
-    """Slips between two words: a letter more, less, changed, or two side by side swapped; above `most` is not exact."""
-    if abs(len(one) - len(other)) > most:
-        return most + 1
-    before: list[int] = []
-    last = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        now = [i]
-        for j, against in enumerate(other, 1):
-            cost = min(last[j] + 1, now[j - 1] + 1, last[j - 1] + (letter != against))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == against:
-                cost = min(cost, before[j - 2] + 1)
-            now.append(cost)
-        if min(now) > most:
-            return most + 1
-        before, last = last, now
-    return last[-1]

@@ -87,3 +87,13 @@ def mark_seen(connection: sqlite3.Connection, session_id: str, now: int) -> None
         connection.execute(
             "INSERT OR REPLACE INTO look SELECT n, ? FROM session WHERE id = ?", (now, session_id)
         )
+
+
+def mark_old(connection: sqlite3.Connection, source: str, before: int) -> None:
+    """Take the sessions of a source that were never shown and ended `before` (epoch ms) for seen."""
+    with transaction(connection):
+        connection.execute(
+            "UPDATE session SET seen_count = row_count WHERE source = ? AND seen_count = 0"
+            " AND coalesce(last_at, updated_at, started_at, 0) < ?",
+            (source, before),
+        )

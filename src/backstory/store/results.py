@@ -135,6 +135,8 @@ class Found(Struct, frozen=True):
 
     `newest_only` is set when only that many of the newest matches of a common query were ranked; `session_count`
     then counts these. `widened` says that nothing matched the words, and beginnings of words were taken instead.
+    `words` are those that were looked for, as the index has them; `repaired` has the typed ones that stand nowhere,
+    each with the word that was taken for it.
     """
 
     query: str
@@ -144,6 +146,8 @@ class Found(Struct, frozen=True):
     searched: int
     newest_only: int | None = None
     widened: bool = False
+    words: tuple[str, ...] = ()
+    repaired: dict[str, str] = {}
 
 
 class Day(Struct, frozen=True):

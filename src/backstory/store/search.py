@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ..schema.step import Command, Edit, Message, Payload, Read, StepError
-from . import indexing, read
+from . import indexing, read, spelling
 from .read import Filter
 from .results import Found, Hit, Scope, SessionHits
 
@@ -51,6 +51,7 @@ class Place(Struct, frozen=True):
     part: int
     score: float
     session: int
+    failed: bool = False
 
 
 class Matched(Struct, frozen=True):
@@ -81,33 +82,53 @@ def search(
     limit: int = 10,
     per_session: int = 3,
 ) -> Found:
-    """The best places for a query. All its words must match; where none do, beginnings of words are tried."""
+    """The best places for a query. All its words must match; where none do, beginnings of words are tried, then the
+    words that were most likely meant.
+    """
     (searched,) = connection.execute("SELECT count(*) FROM session").fetchone()
     words = terms(query)
     if not words:
         return Found(query, 0, 0, (), searched)
-    widened = False
-    expression = " ".join(f'"{word}"' for word in words)
     which = which or Filter()
-    places, matched = _places(connection, expression, scope, which)
+    widened, mended = False, dict[str, str]()
+    places, matched = _places(connection, expression(words), scope, which)
     if not places:
         widened = True
-        expression = " ".join(f'"{word}"*' for word in words)
-        places, matched = _places(connection, expression, scope, which)
+        places, matched = _places(connection, expression(words, widened=True), scope, which)
+    if not places and (mended := spelling.repaired(connection, words)):
+        widened = False
+        words = [mended.get(word, word) for word in words]
+        places, matched = _places(connection, expression(words), scope, which)
     sessions = _group(connection, places)
     total, session_count = matched.total, matched.sessions or len(sessions)
-    chosen = sessions[:limit]
-    pattern = re.compile("|".join(_pattern(word, widened) for word in words), re.IGNORECASE)
-    hits = [_session_hits(connection, n, own, pattern, now, per_session) for n, own in chosen]
+    looked_for = pattern(words, widened=widened)
+    hits = [_session_hits(connection, n, own, looked_for, now, per_session) for n, own in sessions[:limit]]
     return Found(
         query,
         total,
         session_count,
-        tuple(hits),
+        tuple(sorted(hits, key=lambda group: not any(map(_is_mended, group.hits)))),
         searched,
         newest_only=matched.newest,
         widened=widened and bool(hits),
+        words=tuple(words),
+        repaired=mended if hits else {},
     )
+
+
+def _is_mended(hit: Hit) -> bool:
+    """Whether a hit is an error that was mended later: what one looks for an error for, so it comes first."""
+    return hit.part == "out" and hit.fate is not None and hit.fate.mended_by is not None
+
+
+def expression(words: Sequence[str], *, widened: bool = False) -> str:
+    """The question to the index: all of the words, each a phrase or the beginning of one."""
+    return " ".join(f'"{word}"{"*" if widened else ""}' for word in words)
+
+
+def pattern(words: Sequence[str], *, widened: bool = False) -> re.Pattern[str]:
+    """What of a text matches the words of a query."""
+    return re.compile("|".join(_pattern(word, widened) for word in words), re.IGNORECASE)
 
 
 def _pattern(phrase: str, widened: bool) -> str:
@@ -121,7 +142,7 @@ def _pattern(phrase: str, widened: bool) -> str:
 
 
 def _places(
-    connection: sqlite3.Connection, expression: str, scope: Scope, which: Filter
+    connection: sqlite3.Connection, asked: str, scope: Scope, which: Filter
 ) -> tuple[list[Place], Matched]:
     """Matches, best first, and how many there are in all."""
     where, values = which.where()
@@ -136,7 +157,7 @@ def _places(
     sql = (
         f"SELECT doc.rowid FROM doc{joined} WHERE doc MATCH ? AND {condition} ORDER BY doc.rowid DESC LIMIT ?"
     )
-    rowids = [row[0] for row in connection.execute(sql, [expression, *values, NEWEST + 1])]
+    rowids = [row[0] for row in connection.execute(sql, [asked, *values, NEWEST + 1])]
     newest = NEWEST if len(rowids) > NEWEST else None
     if not rowids:
         return [], Matched(0, 0, None)
@@ -144,7 +165,7 @@ def _places(
     ranked = connection.execute(
         f"SELECT doc.rowid, bm25(doc) FROM doc{joined} WHERE doc MATCH ? AND doc.rowid >= ? AND {condition}"
         " ORDER BY bm25(doc) LIMIT ?",
-        [expression, oldest, *values, RANKED],
+        [asked, oldest, *values, RANKED],
     ).fetchall()
     return _weighed(connection, ranked), _count(connection, [rowid // 2 for rowid in rowids[:NEWEST]], newest)
 
@@ -184,7 +205,8 @@ def _weighed(connection: sqlite3.Connection, ranked: Sequence[tuple[int, float]]
         weight = _WEIGHT.get((kind, detail if kind == "message" else part), 0.9)
         if outcome == "failed":
             weight *= 1.2
-        place = Place(n, part, -rank * weight, session)
+        error = outcome == "failed" and part == 1
+        place = Place(n, part, -rank * weight, session, error)
         if n not in best or place.score > best[n].score:
             best[n] = place
     return sorted(best.values(), key=lambda place: (-place.score, -place.n))
@@ -202,20 +224,24 @@ def _session_hits(
     connection: sqlite3.Connection,
     session: int,
     places: Sequence[Place],
-    pattern: re.Pattern[str],
+    looked_for: re.Pattern[str],
     now: int,
     per: int,
 ) -> SessionHits:
     """The best places of one session with their passages; only the bodies of these are opened."""
-    shown = places[:per]
+    failed = [place.n for place in places if place.failed]
+    fates = read.some_fates(connection, session) if failed else {}
+    marks = ",".join("?" * len(failed))
+    names = dict(connection.execute(f"SELECT n, id FROM step WHERE n IN ({marks})", failed))
+    mended = {n for n, name in names.items() if name in fates and fates[name].mended_by is not None}
+    shown = sorted(places, key=lambda place: place.n not in mended)[:per]
     steps = read.some_steps(connection, session, [place.n for place in shown])
-    fates = (
-        read.some_fates(connection, session) if any(s.outcome == "failed" for s, _ in steps.values()) else {}
-    )
+    if not fates and any(step.outcome == "failed" for step, _ in steps.values()):
+        fates = read.some_fates(connection, session)
     hits = []
     for place in shown:
         step, turn_index = steps[place.n]
-        text, spans, line, lines = passage(side(step.payload, step.error, place.part), pattern)
+        text, spans, line, lines = passage(side(step.payload, step.error, place.part), looked_for)
         hits.append(
             Hit(
                 step=step,
@@ -255,11 +281,11 @@ def side(payload: Payload, error: StepError | None, part: int) -> str:
     return f"{payload.tool_name} {indexing.flat(raw.get('input') if isinstance(raw, dict) else raw)}"
 
 
-def passage(text: str, pattern: re.Pattern[str]) -> tuple[str, tuple[tuple[int, int], ...], int, int]:
+def passage(text: str, looked_for: re.Pattern[str]) -> tuple[str, tuple[tuple[int, int], ...], int, int]:
     """The line around the first match: (text, spans of the matches in it, line number, number of lines)."""
     text = indexing.plain(text)
     lines = text.split("\n")
-    found = pattern.search(text)
+    found = looked_for.search(text)
     at = found.start() if found else 0
     number = text.count("\n", 0, at)
     line = lines[number] if number < len(lines) else ""
@@ -267,5 +293,5 @@ def passage(text: str, pattern: re.Pattern[str]) -> tuple[str, tuple[tuple[int, 
     low = max(begin - PASSAGE // 3, 0) if len(line) > PASSAGE else 0
     cut = line[low : low + PASSAGE]
     shown = ("…" if low else "") + cut + ("…" if low + PASSAGE < len(line) else "")
-    spans = tuple(match.span() for match in pattern.finditer(shown) if match.end() > match.start())
+    spans = tuple(match.span() for match in looked_for.finditer(shown) if match.end() > match.start())
     return shown, spans, number + 1, len(lines)

@@ -88,6 +88,8 @@ def _routes(desk: Desk) -> list[Route]:
 
     return [
         get("/", sessions.show),
+        post("/look", sessions.look_again),
+        post("/samples", sessions.load_samples),
         get("/search", search.show),
         get("/help", _help),
         get("/keys", _keys),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -27,6 +28,7 @@ LONG = 40
 """Lines of a message up to which it is shown whole."""
 WHOLE = 2_000_000
 """Characters of one text that a page takes; more is cut, and says so."""
+_CUT = re.compile(r"\[\.\.\. output truncated: (\d{1,15}) chars total\.")
 _READ_LINE = re.compile(r"^ *(\d{1,9}) \| (.*)$")
 
 
@@ -141,14 +143,26 @@ def _command(scene: Scene, step: Step, payload: Command, *, whole: bool) -> Body
         caption.append(counted(made.output.lines, "line"))
     else:
         made = made._replace(none=_no_output(step))
+    if (cut := _CUT.search(text)) is not None:
+        caption.append(f"Cut by Cline: {int(cut[1]):,} characters in all.")
     if payload.cwd and payload.cwd != scene.session.cwd:
         caption.append(f"in {line(payload.cwd)}")
     if step.error is not None and step.error.kind not in ("exit_code",):
-        made = made._replace(said=line(step.error.message)[:400])
+        made = made._replace(said=line(step.error.message).removeprefix("Command failed: ")[:400])
     if payload.output_ref:
-        where = f"Went on in the background. Cline writes the rest to {line(payload.output_ref)}."
-        made = made._replace(label=where)
+        made = made._replace(label=went_on(payload.output_ref))
     return made._replace(caption=" · ".join(caption))
+
+
+def went_on(output_ref: str) -> str:
+    """Where the rest of an output is; a path of another system says nothing of this one's files."""
+    path = Path(output_ref)
+    try:
+        gone = path.is_absolute() and not path.exists()
+    except OSError:
+        gone = False
+    after = ", which is no longer there." if gone else "."
+    return f"Went on in the background. Cline writes the rest to {line(output_ref)}{after}"
 
 
 def _no_output(step: Step) -> str:

@@ -23,6 +23,7 @@ from ..store.outline import Outline
 from . import guard, html
 from .figures import Clock
 from .jobs import Jobs
+from .samples import Samples
 from .status import Status
 
 THEMES = ("light", "dark")
@@ -54,6 +55,7 @@ class Desk:
         self.templates: Environment = html.environment()
         self.home = env.get("HOME") or env.get("USERPROFILE") or str(Path.home())
         self.jobs = Jobs()
+        self.samples = Samples()
         self.stopping = False
         self._lock = threading.Lock()
         self._outlines: OrderedDict[tuple[str, int], Outline] = OrderedDict()

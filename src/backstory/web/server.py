@@ -80,6 +80,7 @@ def serving(
     finally:
         app.state.desk.stopping = True
         app.state.desk.jobs.stop()
+        app.state.desk.samples.stop()
         server.should_exit = True
         thread.join(STOP_SECONDS + 2)
         listening.close()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 from msgspec.structs import replace
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from ...archive import Archive
+from ...config import EDITORS
 from ...schema.record import Record
 from ...schema.session import Turn
 from ...schema.step import Edit, Step
@@ -27,9 +28,15 @@ from ..figures import line
 from ..scene import Scene
 from .frame import frame, resolved, scene_of
 
-ROOM = 40_000
-"""Bytes of diffs on a page; what does not fit is reached by the file's own link."""
+ROOMS = (40_000, 24_000, 8_000)
+"""Bytes of diffs on a page, less where the page is too heavy; what does not fit comes when it is asked for."""
+LIGHT = 98_000
+"""Bytes of a page that is light enough."""
 FILES = 60
+BLOCKS = 24
+"""Files of which a page has the block; the others are in the list beside them."""
+LEAST = 12
+"""Lines of a change that are worth showing when not all of it fits."""
 TURNS = 60
 
 
@@ -44,6 +51,7 @@ class EditView(NamedTuple):
 class FileView(NamedTuple):
     """A file with its change. `sides` and `table` are both empty where nothing of it can be drawn."""
 
+    number: int
     key: str
     path: Markup
     name: str
@@ -59,6 +67,7 @@ class FileView(NamedTuple):
     open_href: str
     turns: str
     fits: bool
+    more_href: str
 
 
 class Part(NamedTuple):
@@ -70,45 +79,83 @@ class Part(NamedTuple):
 
 
 def show(desk: Desk, request: Request) -> Response:
-    """The page."""
+    """The page; with `file` that file alone, and with `part` its change without the page."""
     with desk.archive() as archive:
         session_id = resolved(archive, request.path_params["id"])
         made = scene_of(desk, archive, session_id)
+        editor = archive.settings.editor
         record = _record(archive, made)
-        by_prompt = request.query_params.get("by") == "prompt"
         split = request.query_params.get("diff") != "unified"
         only = request.query_params.get("file")
         survival = Survival()
         papers = edited_papers(record, None, survival)
-        room = [ROOM]
-        parts = (
-            list(_by_prompt(desk, made, record, request, only, room))
-            if by_prompt
-            else [Part(None, "", _files(desk, made, record, papers, None, only, room))]
-        )
-        outlined = _files(desk, made, record, papers, None, "\0", [0])
-        values = frame(desk, archive, made, "changes")
-        values["choices"] = [
-            ("whole", _href(request, by=None), "Whole session"),
+        drawn = {"split": split, "editor": EDITORS.get(editor, "")}
+        if only is not None and "part" in request.query_params:
+            parts = _parts(editor, made, record, papers, request, ROOMS[0])
+            asked = [file for part in parts for file in part.files if file.key == only]
+            return HTMLResponse(desk.draw("_changed.html", **drawn, asked=asked[:1]))
+        values = {**frame(desk, archive, made, "changes"), **_choices(request), **drawn}
+        values |= _around(editor, made, record, papers, survival)
+        for size in ROOMS:
+            parts = _parts(editor, made, record, papers, request, size)
+            answer = desk.page(
+                request,
+                archive,
+                "changes.html",
+                title=values["head"].title,
+                section="sessions",
+                **values,
+                parts=[_on_page(part, only) for part in parts],
+                only=only,
+                most=BLOCKS,
+                all_href=_href(request),
+                diff_href=_href(request, diff="unified" if split else None, file=only),
+            )
+            if len(answer.body) <= LIGHT or only is not None:
+                break
+        return answer
+
+
+def _choices(request: Request) -> dict[str, Any]:
+    """The whole session, or prompt by prompt."""
+    return {
+        "choices": [
+            ("whole", _href(request, by=None, turn=None), "Whole session"),
             ("prompt", _href(request, by="prompt"), "By prompt"),
-        ]
-        values["choice"] = "prompt" if by_prompt else "whole"
-        return desk.page(
-            request,
-            archive,
-            "changes.html",
-            title=values["head"].title,
-            section="sessions",
-            **values,
-            parts=parts,
-            files=outlined,
-            split=split,
-            diff_href=_href(request, diff="unified" if split else None),
-            line_sums=figures.lines(sum(one.added for one in outlined), sum(one.removed for one in outlined)),
-            checkpoints=_checkpoints(made),
-            lost=list(_lost(made, record, survival)),
-            rest=max(len(papers) - FILES, 0),
-        )
+        ],
+        "choice": "prompt" if request.query_params.get("by") == "prompt" else "whole",
+    }
+
+
+def _around(
+    editor: str, made: Scene, record: Record, papers: Sequence[Paper], survival: Survival
+) -> dict[str, Any]:
+    """What stands beside and above the changes: the list of files, what did not survive, the checkpoints."""
+    files = _files(editor, made, record, papers, None, "\0", [0])
+    return {
+        "files": files,
+        "line_sums": figures.lines(sum(one.added for one in files), sum(one.removed for one in files)),
+        "checkpoints": _checkpoints(made),
+        "lost": list(_lost(made, record, survival)),
+        "rest": max(len(papers) - FILES, 0),
+    }
+
+
+def _parts(
+    editor: str, made: Scene, record: Record, papers: Sequence[Paper], request: Request, size: int
+) -> list[Part]:
+    """The changes as far as `size` bytes of them go; of one file, where the address names it, all."""
+    room = [size]
+    only = request.query_params.get("file")
+    if request.query_params.get("by") == "prompt":
+        return list(_by_prompt(editor, made, record, request, only, room))
+    return [Part(None, "", _files(editor, made, record, papers, None, only, room))]
+
+
+def _on_page(part: Part, only: str | None) -> Part:
+    """The blocks of a page: the first ones, or the one that was asked for."""
+    asked = [file for file in part.files if file.key == only]
+    return part._replace(files=asked if only is not None else part.files[:BLOCKS])
 
 
 def _record(archive: Archive, made: Scene) -> Record:
@@ -128,7 +175,7 @@ def _href(request: Request, **changed: str | None) -> str:
 
 
 def _by_prompt(
-    desk: Desk, made: Scene, record: Record, request: Request, only: str | None, room: list[int]
+    editor: str, made: Scene, record: Record, request: Request, only: str | None, room: list[int]
 ) -> Iterator[Part]:
     edited = {step.turn_id for step in record.steps if step.type == "edit"}
     turns = [turn for turn in record.turns if turn.id in edited]
@@ -140,11 +187,11 @@ def _by_prompt(
         papers = edited_papers(record, turn.index) if room[0] > 0 else []
         prompt = made.prompt(turn)
         text = line(getattr(prompt.payload, "text", "")) if prompt is not None else ""
-        yield Part(turn, text[:160], _files(desk, made, record, papers, turn, only, room))
+        yield Part(turn, text[:160], _files(editor, made, record, papers, turn, only, room))
 
 
 def _files(
-    desk: Desk,
+    editor: str,
     made: Scene,
     record: Record,
     papers: Sequence[Paper],
@@ -158,14 +205,16 @@ def _files(
         if isinstance(step.payload, Edit) and (turn is None or step.turn_id == turn.id):
             by_path.setdefault(path_in(made.session, step.payload.path), []).append(step)
     found = []
-    for paper in papers[:FILES]:
+    for number, paper in enumerate(papers[:FILES], 1):
         steps = by_path.get(paper.path, []) + (by_path.get(paper.was, []) if paper.was != paper.path else [])
-        found.append(_file(desk, made, paper, steps, turns, only, room))
+        made_of = _file(editor, made, paper, steps, turns, only, room)
+        query = {"by": "prompt", "turn": turn.index, "file": made_of.key} if turn else {"file": made_of.key}
+        found.append(made_of._replace(number=number, more_href=f"?{urlencode(query)}"))
     return found
 
 
 def _file(
-    desk: Desk,
+    editor: str,
     made: Scene,
     paper: Paper,
     steps: list[Step],
@@ -181,12 +230,14 @@ def _file(
     if fits and not raw:
         raw = [entry for edit in edits for entry in diffs.raw_of(edit)]
     table = diffs.unified(paper.path, raw, whole=only == key)
-    # A cell of the table weighs about a hundred bytes besides its text.
-    room[0] -= sum(2 * len(row.text) + 230 for row in table.rows)
+    if only is None:
+        table = _fitting(table, room)
+        fits = fits and bool(table.rows or not raw)
     base = f"/s/{quote(made.session.id)}"
     number = next((row.new for row in table.rows if row.sign == "+" and row.new), 1)
     numbers = sorted({turns.get(step.turn_id or "", 0) for step in applied})
     return FileView(
+        number=0,
         key=key,
         path=figures.path(paper.path, (), ""),
         name=key,
@@ -206,10 +257,26 @@ def _file(
         rows=table.rows,
         left_out=table.left_out,
         notes=[line(note) for note in paper.notes],
-        open_href=_vscode(made, paper.path, number),
+        open_href=_editor(editor, made, paper.path, number),
         turns=("prompt " if len(numbers) == 1 else "prompts ") + ", ".join(map(str, numbers)),
         fits=fits,
+        more_href="",
     )
+
+
+def _fitting(table: diffs.Table, room: list[int]) -> diffs.Table:
+    """As much of a table as there is room for; none of it where that is too little to say anything."""
+    left = room[0]
+    for at, row in enumerate(table.rows):
+        # A line is drawn on both sides, and its cells weigh about a hundred bytes each besides its text.
+        left -= 2 * len(row.text) + 320
+        if left < 0:
+            if at < LEAST:
+                return diffs.Table([], table.left_out + len(table.rows))
+            room[0] = 0
+            return diffs.Table(table.rows[:at], table.left_out + len(table.rows) - at)
+    room[0] = left
+    return table
 
 
 def _badges(paper: Paper) -> list[str]:
@@ -222,8 +289,10 @@ def _badges(paper: Paper) -> list[str]:
     return found
 
 
-def _vscode(made: Scene, path: str, number: int | None) -> str:
-    """The link that opens a file in the editor; empty when it is not on this machine."""
+def _editor(editor: str, made: Scene, path: str, number: int | None) -> str:
+    """The link that opens a file in the editor; empty when it is not on this machine, or no editor is wanted."""
+    if editor not in EDITORS:
+        return ""
     folder = made.session.workspace_root or made.session.cwd
     if not folder:
         return ""
@@ -232,7 +301,9 @@ def _vscode(made: Scene, path: str, number: int | None) -> str:
         there = whole.is_absolute() and whole.is_file()
     except OSError:
         return ""
-    return f"vscode://file{quote(whole.as_posix())}:{number or 1}" if there else ""
+    # A drive of Windows begins with no slash of its own.
+    address = quote(whole.as_posix().lstrip("/"))
+    return f"{editor}://file/{address}:{number or 1}" if there else ""
 
 
 def _checkpoints(made: Scene) -> tuple[str, str] | None:

@@ -215,7 +215,8 @@ def chart(made: Scene) -> Markup:
     for share in (0.25, 0.5, 0.75, 1.0):
         y = round(TALL + 14 - TALL * share, 1)
         elements.append(svg.Line(x1=0, x2=_share(100), y1=y, y2=y, class_=["grid"]))
-        elements.append(svg.Text(x=0, y=y - 3, text=_round(scale * share)))
+        # Left of the drawing, where no line and no bar is.
+        elements.append(svg.Text(x=-8, y=y + 4, text=_round(scale * share)))
     for place, call in enumerate(bars):
         elements += _stack(call, place * wide, wide, scale)
     if limit and limit <= scale:
@@ -225,7 +226,9 @@ def chart(made: Scene) -> Markup:
         f" of {tokens(limit)}" if limit else ""
     )
     extra = {"role": "img", "aria-label": words}
-    drawn = svg.SVG(width=_share(100), height=TALL + 16, class_=["chart"], elements=elements, extra=extra)
+    drawn = svg.SVG(
+        width=_share(100), height=TALL + 16, class_=["chart", "calls"], elements=elements, extra=extra
+    )
     return Markup(drawn.as_str())
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,11 +16,13 @@ from ...errors import UnknownSession
 from ...schema.session import Totals, Turn
 from ...schema.words import tilde
 from ...store import marks, page
+from ...store.derived import RUNNING_MS
 from ...store.glance import bucketed
 from ...store.results import Cost
 from .. import figures, scene, strip, timeline
 from ..desk import Desk
 from ..figures import line
+from ..marking import Marker
 from ..scene import Scene
 from .banners import banners
 from .sessions import UNTITLED, VERDICTS
@@ -28,6 +32,10 @@ BANDS = 40
 
 LONG = 1_000
 """Steps from which a page spares: fewer bars in its strip, fewer prompts in its outline, no titles on times."""
+
+
+READ_MS = 2_000
+"""Until then a change of Cline's files is on its way into the archive."""
 
 
 STATES = {
@@ -93,7 +101,10 @@ def frame(desk: Desk, archive: Archive, made: Scene, tab: str) -> dict[str, Any]
         "choices": [],
         "choice": "",
         "verdict_words": VERDICTS,
+        "behind": behind(archive, made),
         "scene": made,
+        "mark": Marker(None),
+        "hits": None,
         "position": position(made),
         "ended_at_end": True,
         **strip_values(made, base if tab != "timeline" else ""),
@@ -109,6 +120,26 @@ def origin_title(archive: Archive, made: Scene) -> str:
         "SELECT title FROM session WHERE id = ?", (copied.session_id,)
     ).fetchone()
     return line(found[0]) if found and found[0] else copied.session_id
+
+
+def behind(archive: Archive, made: Scene) -> str:
+    """As of when a session is shown that Cline has written on since, in a form that could not be read; else empty.
+
+    What was written a moment ago is being read, and what has rested for long is the doctor's.
+    """
+    for name, root, size, mtime_ns in archive.connection.execute(
+        "SELECT file.name, session.root, size, mtime_ns FROM file JOIN session ON session.n = file.session"
+        " WHERE session.n = ? AND file.actor IS NOT NULL AND session.gone_at IS NULL",
+        (made.outline.n,),
+    ):
+        try:
+            found = Path(root, made.session.id, name).stat()
+        except OSError:
+            continue
+        rested = made.clock.now - found.st_mtime_ns // 1_000_000
+        if (found.st_size, found.st_mtime_ns) != (size, mtime_ns) and READ_MS < rested < RUNNING_MS:
+            return made.clock.second(mtime_ns // 1_000_000)
+    return ""
 
 
 def position(made: Scene) -> str:
@@ -127,11 +158,7 @@ def head(desk: Desk, made: Scene) -> Head:
         (entry.glance.models[0] if entry.glance.models else line(session.model), _route(made)),
         (branch, line(tilde(session.cwd or "", desk.home))),
         (line(surface(session.surface)), ""),
-        (_span(made), made.clock.full(session.started_at)),
-        (
-            duration(made.entry.length) if made.entry.length is not None else "",
-            "time at work, without idle gaps",
-        ),
+        _when(made),
     ]
     cli = session.surface in (None, "cli") and session.agent.kind == "cline"
     return Head(
@@ -154,8 +181,19 @@ def _route(made: Scene) -> str:
     return line(" ".join(filter(None, (session.provider, session.model))))
 
 
+def _when(made: Scene) -> tuple[str, str]:
+    """`12:04 to now, 31 min`, and what that means."""
+    span, length = _span(made), made.entry.length
+    title = made.clock.full(made.session.started_at)
+    if length is None:
+        return span, title
+    worked = Markup("<b>{}</b>").format(duration(length))
+    shown = Markup("{}, {}").format(span, worked) if span else worked
+    return shown, f"{title}; time at work, without idle gaps"
+
+
 def _span(made: Scene) -> str:
-    """`12:04 to now, 31 min`; with the day where it was not today."""
+    """`12:04 to now`; with the day where it was not today."""
     session, clock = made.session, made.clock
     started, ended = session.started_at, session.ended_at or made.entry.last_at
     if started is None:

@@ -18,7 +18,8 @@ from ...store.results import Fate, Found, Hit, Scope, SessionHits
 from ...story import states, tools
 from .. import figures, rows
 from ..desk import Desk
-from ..figures import Clock, line
+from ..figures import EMPTY, Clock, line
+from ..marking import Marker
 from ..scene import Scene
 from .sessions import RANGES, UNTITLED, filter_of
 
@@ -46,7 +47,7 @@ class HitView(NamedTuple):
     href: str
     state: str
     role: str
-    mended: str
+    mended: Markup
 
 
 class GroupView(NamedTuple):
@@ -102,6 +103,7 @@ def show(desk: Desk, request: Request) -> Response:
             scope=scope,
             selects=_selects(archive, request),
             asked=query,
+            repaired=[(line(wrong), line(taken)) for wrong, taken in found.repaired.items()],
         )
 
 
@@ -157,8 +159,7 @@ def _group(desk: Desk, clock: Clock, group: SessionHits, query: str, request: Re
         cost=figures.price(listed.cost),
         total=", ".join(filter(None, (counted(count, "hit"), shown))),
         hits=[
-            _hit(desk, session.id, hit, request, (session.workspace_root, session.cwd))
-            for hit in sorted(group.hits, key=lambda hit: hit.fate is None or hit.fate.mended_by is None)
+            _hit(desk, session.id, hit, request, (session.workspace_root, session.cwd)) for hit in group.hits
         ],
         more=f"{group.more:,} more" if group.more else "",
         more_href=_href(request, session=session.id),
@@ -204,8 +205,13 @@ def _hit(desk: Desk, session_id: str, hit: Hit, request: Request, roots: tuple[s
     kind = states.kind_of(step)
     icon, word = rows._ICONS[kind]
     passage = marked(hit.text.strip(), _shifted(hit))
-    text = passage
-    if hit.part == "out" and isinstance(payload, Command):
+    text, mended = passage, EMPTY
+    if step.type == "message":
+        text = text.replace("`", "")
+    if hit.part == "out" and isinstance(payload, Command) and (words := _mended(hit.fate)):
+        text = Markup("{}").format(rows.command_line(payload.command)[:160])
+        mended = Markup("failed before with <code>{}</code>{}").format(passage, words)
+    elif hit.part == "out" and isinstance(payload, Command):
         text = Markup("{} <i>→</i> {}").format(rows.command_line(payload.command)[:120], passage)
     elif hit.part == "out" and isinstance(payload, Read):
         text = Markup("{} <i>→</i> {}").format(figures.path(payload.path, roots, desk.home), passage)
@@ -227,7 +233,7 @@ def _hit(desk: Desk, session_id: str, hit: Hit, request: Request, roots: tuple[s
         href=_session_href(session_id, request, step.id),
         state=state.partition(": ")[0],
         role=role,
-        mended=_mended(hit.fate),
+        mended=mended,
     )
 
 
@@ -255,6 +261,7 @@ def _where(hit: Hit) -> str:
 
 
 def _mended(fate: Fate | None) -> str:
+    """What made a failed command pass."""
     if fate is None or fate.mended_by is None:
         return ""
     changed = ", ".join(
@@ -262,8 +269,7 @@ def _mended(fate: Fate | None) -> str:
         + " ".join(filter(None, (f"+{added}" if added else "", f"−{removed}" if removed else "")))
         for path, added, removed in fate.changed[:4]
     )
-    words = f"it failed with this, and that made it pass: {changed}"
-    return words if changed else "the same command succeeded later"
+    return f", and this made it pass: {changed}" if changed else ", and the same command succeeded later"
 
 
 def in_session(archive: Archive, made: Scene, request: Request, query: str) -> dict[str, Any] | None:
@@ -289,6 +295,8 @@ def in_session(archive: Archive, made: Scene, request: Request, query: str) -> d
         if value and key in ("q", "in", "project", "since", "until", "outcome")
     }
     return {
+        "mark": Marker(search.pattern(found.words, widened=found.widened)),
+        "query": urlencode({"q": " ".join(f'"{word}"' for word in found.words)}),
         "place": place + 1,
         "count": len(ids),
         "total": found.total,

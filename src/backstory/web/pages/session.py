@@ -48,7 +48,8 @@ def show(desk: Desk, request: Request) -> Response:
         choice: Show = asked if asked in dict(CHOICES) else "everything"
         chosen = timeline.chosen(made, choice)
         values = {**frame(desk, archive, made, "timeline"), **_choices(made, request, choice)}
-        values["hits"] = hits(archive, made, request)
+        if (found := hits(archive, made, request)) is not None:
+            values |= {"hits": found, "mark": found["mark"]}
         size, first = timeline.WINDOW, request.query_params.get("from")
         room = list(ROOMS)
         while True:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from ...archive import Archive
 from ...cli import dates
@@ -123,6 +123,21 @@ def show(desk: Desk, request: Request) -> Response:
             selects=_selects(archive, request),
             live_query=f"?{request.url.query}" if request.url.query else "",
         )
+
+
+def look_again(desk: Desk, request: Request, form: Mapping[str, str]) -> Response:
+    """Read what is there now, and show the list; where capture goes on in this process, it has read it already."""
+    if desk.status.capture != "reading":
+        with desk.archive() as archive:
+            archive.sync(desk.sessions_dirs)
+    return RedirectResponse("/", 303)
+
+
+def load_samples(desk: Desk, request: Request, form: Mapping[str, str]) -> Response:
+    """Sample sessions, and the way to them."""
+    address = desk.samples.address(desk)
+    with desk.archive() as archive:
+        return desk.page(request, archive, "samples.html", title="Sample sessions", address=address)
 
 
 def _roots(archive: Archive, desk: Desk) -> list[dict[str, str]]:

@@ -13,10 +13,11 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from ...archive import Archive
 from ...redact import mask
 from ...schema.step import Command, Message, Step
-from ...store import outline
+from ...store import outline, search
 from .. import bodies, rows
 from ..desk import Desk
 from ..figures import line
+from ..marking import Marker
 from ..scene import Scene
 from ..timeline import Item
 from .frame import missing, scene_of
@@ -70,6 +71,7 @@ def body(desk: Desk, request: Request) -> Response:
             whole = "whole" in request.query_params or not isinstance(payload, Command)
             whole = whole and (step.type != "edit" or "whole" in request.query_params)
             drawn = draw_body(desk, whole=whole)(bodies.body(made, step, whole=whole), n)
+        drawn = marker(request)(drawn)
         if "part" in request.query_params:
             return HTMLResponse(str(drawn).encode("utf-8", "replace"))
         back = f"/s/{quote(made.session.id)}?{urlencode({'at': step.id})}#{quote(step.id)}"
@@ -84,6 +86,12 @@ def body(desk: Desk, request: Request) -> Response:
             head_title=line(made.session.title) or UNTITLED,
             row=rows.row(made, step),
         )
+
+
+def marker(request: Request) -> Marker:
+    """Marks the words of the query in whose session a step was opened."""
+    words = search.terms(request.query_params.get("q", "")[:400])
+    return Marker(search.pattern(words) if words else None)
 
 
 def step_by_number(desk: Desk, archive: Archive, n: int) -> tuple[Scene, Step] | None:

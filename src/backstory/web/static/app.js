@@ -25,8 +25,7 @@ const top_ = () => (byId("sticky") ? byId("sticky").offsetHeight : 0) + 8;
 
 // Bodies on demand
 async function load(link) {
-  const box = link.closest("details") || link.closest(".body").parentNode;
-  const slow = setTimeout(() => { link.textContent = "Loading…"; }, 300);
+  const slow = setTimeout(() => { link.textContent = link.textContent.replace(/Show( all)?/, "Loading"); }, 300);
   try {
     const answer = await fetch(link.href + (link.href.includes("?") ? "&" : "?") + "part=1");
     if (!answer.ok) throw new Error(answer.status);
@@ -38,7 +37,6 @@ async function load(link) {
   } finally {
     clearTimeout(slow);
   }
-  return box;
 }
 document.addEventListener("toggle", (event) => {
   const link = event.target.open && $(":scope > a.more", event.target);
@@ -126,8 +124,8 @@ function open(one) {
   if (details) details.open = !details.open;
 }
 function openAll() {
-  const turn = (current() || $(".turn")).closest(".turn");
-  const all = $$("li > details", turn), some = all.some((one) => !one.open);
+  const turn = $(".turn:has(.cur)") || $(".turn");
+  const all = turn ? $$("li > details", turn) : [], some = all.some((one) => !one.open);
   for (const one of all) one.open = some;
 }
 
@@ -167,7 +165,7 @@ const KEYS = {
   d: () => { const link = $("[data-diff]"); if (link) link.click(); },
   c: () => { const text = current() && $(".sub, .prose", current()); if (text) copy(text.innerText); },
   y: () => { const button = current() && $("[data-fetch]", current()); if (button) button.click(); },
-  l: () => { const one = current(); if (one) copy(here(one.id)); },
+  l: () => { const one = current(); if (one && strip()) copy(here(one.id)); },
   v1: verdict("good"), v2: verdict("needs_work"), v3: verdict("bad"), v0: verdict("none"),
   f: () => { follow = !follow; say(follow ? "Following" : "Not following"); if (follow) toEnd(); },
   x: () => { const link = $(".tabs .group a[href*='show=problems']"); if (link) link.click(); },
