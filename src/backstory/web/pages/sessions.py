@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from ...archive import Archive
 from ...cli import dates
@@ -123,6 +123,18 @@ def show(desk: Desk, request: Request) -> Response:
             selects=_selects(archive, request),
             live_query=f"?{request.url.query}" if request.url.query else "",
         )
+
+
+def look(desk: Desk, request: Request, form: Mapping[str, str]) -> Response:
+    """Read what Cline has by now, where nobody in this process does so already."""
+    if desk.status.capture == "off":
+        desk.status.capture = "reading"
+        try:
+            with desk.archive(patient=True) as archive:
+                archive.sync(desk.sessions_dirs, desk.status.progress)
+        finally:
+            desk.status.capture = "off"
+    return RedirectResponse("/", 303)
 
 
 def _roots(archive: Archive, desk: Desk) -> list[dict[str, str]]:
