@@ -128,7 +128,8 @@ class Desk:
             section=section,
             page=template.partition(".")[0],
             theme=theme,
-            query=request.query_params.get("q", ""),
+            # The memory has a field of its own, with results of its own.
+            query="" if section == "memory" else request.query_params.get("q", ""),
             **values,
         )
         answer = HTMLResponse(text, status)
