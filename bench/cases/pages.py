@@ -1,4 +1,4 @@
-"""What the app's pages weigh and what it costs to make them: a list of many sessions, and one session of 40 MB."""
+"""What the app's pages weigh and what it costs to make them: many sessions, a session of 40 MB, many calls learned."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ def bench(ground: Ground) -> None:
         f"{many:,} sessions": ground.tree(f"small-{many}", "--small", many),
         f"{megabytes} MB": ground.tree(f"large-{megabytes}", "--large", megabytes),
     }
+    conversations, calls = (60, 4_000) if ground.quick else (600, 60_000)
+    spent = f"{calls:,} calls in {conversations} conversations"
+    trees[spent] = ground.tree(f"spent-{calls}", "--sessions", conversations, "--calls", calls)
     rows = [("of", "page", "bytes", "CPU the first time", "again")]
     for name, root in trees.items():
         home = ground.home("pages")
         ground.ingest(root, home)
         _, env = ground.program(home)
-        done = run([sys.executable, PROBE, ground.repeat], env)
+        done = run([sys.executable, PROBE, "spent" if name == spent else "sessions", ground.repeat], env)
         for page, weight, first, again in json.loads(done.out):
             rows.append(
                 (name, page, f"{weight:,}", f"{first * 1000:.0f} ms", f"{median(again) * 1000:.0f} ms")

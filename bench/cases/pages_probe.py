@@ -12,15 +12,25 @@ from starlette.testclient import TestClient
 from backstory import Archive
 from backstory.web.app import create_app
 
+SPENT = {
+    "usage": "/usage?since=all",
+    "usage by day of 90": "/usage?since=90d",
+    "usage by session": "/usage?since=all&by=session",
+    "usage by tool": "/usage?since=all&by=tool",
+    "memory": "/memory",
+    "memory, a query": "/memory?q=error",
+    "a conversation": "/memory?conversation={newest}",
+    "setup": "/setup",
+}
 
-def main(repeat: int) -> None:
-    client = TestClient(create_app(), base_url="http://127.0.0.1:8737")
-    client.get("/help")  # what every page needs is loaded once
+
+def sessions() -> dict[str, str]:
+    """The list, search, and the tabs of the newest session."""
     with Archive() as archive:
         newest = archive.resolve("last")
         steps = archive.listed(newest).session.totals.steps
     own = f"/s/{newest}"
-    pages = {
+    return {
         "list": "/",
         "search": "/search?q=error",
         "session": own,
@@ -30,6 +40,20 @@ def main(repeat: int) -> None:
         "cost": f"{own}/cost",
         "facts": f"{own}/facts",
     }
+
+
+def spent() -> dict[str, str]:
+    """Usage, and the memory once everything is learned."""
+    with Archive() as archive:
+        archive.memory.learn("default")
+        newest = archive.resolve("last")
+    return {name: address.format(newest=newest) for name, address in SPENT.items()}
+
+
+def main(which: str, repeat: int) -> None:
+    client = TestClient(create_app(), base_url="http://127.0.0.1:8737")
+    client.get("/help")  # what every page needs is loaded once
+    pages = spent() if which == "spent" else sessions()
     found = []
     for name, address in pages.items():
         took, weight = [], 0
@@ -43,4 +67,4 @@ def main(repeat: int) -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
-    main(int(sys.argv[1]))
+    main(sys.argv[1], int(sys.argv[2]))

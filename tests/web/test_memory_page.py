@@ -456,7 +456,7 @@ def served(tmp_path: Path) -> Any:
 
 def problems(page: Page, axe: str) -> list[str]:
     page.evaluate(axe)
-    found = page.evaluate("axe.run('main', {resultTypes: ['violations']})")
+    found = page.evaluate("axe.run({resultTypes: ['violations']})")
     return [f"{one['id']}: {node['html'][:120]}" for one in found["violations"] for node in one["nodes"][:2]]
 
 
@@ -561,6 +561,32 @@ def test_no_page_is_wider_than_its_window_and_axe_finds_nothing(
             assert page.evaluate("document.documentElement.scrollWidth") <= width, place
             if width != 1024:
                 assert problems(page, axe) == [], place
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 400])
+def test_names_without_a_blank_stay_inside_their_panels(tmp_path: Path, visit: Open, width: int) -> None:
+    home = told(Home(tmp_path))
+    name = "w" * 64
+    with home.archive() as archive:
+        archive.memory.create_workspace(name)
+        archive.memory.claim(str(tmp_path / "deep" / ("folder-name-" * 15)), name)
+        archive.memory.remember("x" * 20_000, name, project="p" * 200)
+    with serving(bind(0), home.database, env=home.env, status=Status("watching")) as address:
+        page = visit(f"{address}/memory?workspace={name}", width=width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.get_by_role("button", name="Release").bounding_box()["height"] < 40  # type: ignore[index]
+        assert page.locator(".keep .prose").bounding_box()["height"] < 600  # type: ignore[index]
+        page.get_by_role("link", name="Show all of it").click()
+        assert page.get_by_role("textbox", name="Fact").input_value() == "x" * 20_000
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.goto("about:blank")
+
+
+def test_the_field_of_the_memory_is_not_that_of_the_top_bar(learned: Home) -> None:
+    html = learned.client().get("/memory?q=ECONNREFUSED").text
+    top, _, rest = html.partition("</header>")
+    assert "ECONNREFUSED" not in top.partition("<body")[2]
+    assert 'value="ECONNREFUSED"' in rest
 
 
 def test_keys_move_along_the_conversations(learned: Home, visit: Open) -> None:

@@ -384,7 +384,7 @@ def served(place: Place) -> Iterator[str]:
 
 def problems(page: Page, axe: str) -> list[str]:
     page.evaluate(axe)
-    found = page.evaluate("axe.run('main', {resultTypes: ['violations']})")
+    found = page.evaluate("axe.run({resultTypes: ['violations']})")
     return [f"{one['id']}: {node['html'][:120]}" for one in found["violations"] for node in one["nodes"][:2]]
 
 

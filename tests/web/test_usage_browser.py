@@ -99,3 +99,15 @@ def test_a_costly_prompt_opens_at_its_turn(address: str, visit: Open) -> None:
     page.locator("#prompts li a").first.click()
     page.wait_for_url("**#turn-3")
     assert page.locator("#turn-3 h2").first.is_visible()
+
+
+@pytest.mark.parametrize("by", ["model", "project", "mode", "session", "actor"])
+def test_every_kind_of_cost_is_seen_without_scrolling_from_1024_px_on(
+    address: str, visit: Open, by: str
+) -> None:
+    page = visit(f"{address}/usage?since=all&by={by}")
+    box = page.get_by_role("group", name=f"Where it went, by {by}")
+    for width in (1024, 1150, 1280, 1400, 1401, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert box.evaluate("one => one.scrollWidth <= one.clientWidth"), width
+    page.goto("about:blank")

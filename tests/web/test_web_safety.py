@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import HOST, Home, told
 from hostile import SLOW
+from httpx import Response
 from hypothesis import given
 from hypothesis import strategies as st
 from sessions import Session, item
@@ -143,16 +144,92 @@ def test_no_path_leads_out_of_the_archive(client: TestClient, path: str) -> None
 def test_a_fault_of_ours_is_a_plain_500_with_the_details_in_a_log(home: Home) -> None:
     told(home)
     client = home.client()
-    home.database.unlink()
-    home.database.mkdir()
+    with home.archive() as archive:
+        archive.connection.execute("DROP TABLE session")
     answer = client.get("/")
     log = home.path / "backstory" / "app.log"
     assert answer.status_code == 500
     assert answer.text == (
-        f"Something broke in Backstory. Your sessions are untouched. The details are in {log}.\n"
+        "Something broke in Backstory. Your sessions are untouched. The details are in ~/backstory/app.log.\n"
     )
     assert "Traceback" in log.read_text()
     assert log.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("address", ["/", "/usage", "/memory", "/setup", "/s/w0c4r", "/search?q=redis"])
+def test_an_archive_that_goes_while_it_is_served_is_said_and_not_made_anew(home: Home, address: str) -> None:
+    client = told(home).client()
+    assert client.get(address).status_code == 200
+    home.database.rename(home.path / "elsewhere.db")
+    answer = client.get(address)
+    assert answer.status_code == 503
+    assert answer.text == (
+        "~/backstory/archive.db: the archive is gone. Stop Backstory and start it again: it reads your sessions"
+        " anew.\n"
+    )
+    assert not home.database.exists()
+    (home.path / "elsewhere.db").rename(home.database)
+    assert client.get(address).status_code == 200
+
+
+def test_what_is_no_archive_is_named(home: Home) -> None:
+    client = told(home).client()
+    assert client.get("/").status_code == 200
+    for name in ("archive.db-wal", "archive.db-shm"):
+        (home.path / "backstory" / name).unlink(missing_ok=True)
+    home.database.write_bytes(b"no database" * 1000)
+    answer = client.get("/usage")
+    assert answer.status_code == 503
+    assert "archive.db: the archive cannot be opened: file is not a database" in answer.text
+
+
+def test_a_change_that_another_writer_keeps_waiting_is_refused_in_words_and_nothing_is_lost(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from backstory.web import desk
+
+    monkeypatch.setattr(desk, "BUSY_MS", 50)
+    client = told(home).client()
+
+    def post(address: str, **form: str) -> Response:
+        own = {"token": client.app.state.desk.token, **form}  # type: ignore[attr-defined]
+        return client.post(address, data=own, headers={"origin": HOST})
+
+    assert "Kept as f1." in post("/memory/add", text="Deploys go out from main only").text
+    forgotten = post("/memory/forget", item="f1")
+    undo = str(forgotten.url).rpartition("said=")[2]
+    with home.archive() as archive:
+        archive.connection.execute("BEGIN IMMEDIATE")
+        for address, form in (("/memory/add", {"text": "Another"}), ("/memory/undo", {"undo": undo})):
+            answer = post(address, **form)
+            assert answer.status_code == 503
+            assert answer.text == (
+                "Another program writes to the archive at this moment. Nothing was changed; go back and try again.\n"
+            )
+        archive.connection.execute("ROLLBACK")
+    assert "Undone: it is in the memory as it was." in post("/memory/undo", undo=undo).text
+    with home.archive() as archive:
+        facts = archive.memory.items("default", facts_only=True)
+        assert [one.answered for one in facts] == ["Deploys go out from main only"]
+
+
+@pytest.mark.parametrize(
+    ("address", "up"),
+    [
+        ("/memory/add", "/memory"),
+        ("/setup/change", "/setup"),
+        ("/s/w0c4r/verdict", "/s/w0c4r"),
+        ("/look", "/"),
+    ],
+)
+def test_a_form_of_an_earlier_run_changes_nothing_and_leads_to_its_page(
+    samples: Home, client: TestClient, address: str, up: str
+) -> None:
+    answer = client.post(address, data={"token": "of yesterday", "text": "x"}, headers={"origin": HOST})
+    assert answer.status_code == 403
+    assert f'This page is of an earlier run of Backstory. <a href="{up}">Open it anew</a>' in answer.text
+    with samples.archive() as archive:
+        assert archive.memory.items("default", facts_only=True) == []
 
 
 HOSTILE = [

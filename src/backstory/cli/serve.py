@@ -34,7 +34,7 @@ def port_option(face: Face) -> Face:
 def command(app: App, /, port: int, open_: bool, sync: bool, sessions_dirs: tuple[Path, ...]) -> None:
     """Open the review app over the archive: sessions, what they did and what they cost. Ctrl-C stops it.
 
-    The archive is brought up to date once. `backstory up` serves the same app and keeps it up to date.
+    The archive is brought up to date once, while the app answers. `backstory up` keeps it up to date.
 
     \b
     Examples:
@@ -42,14 +42,23 @@ def command(app: App, /, port: int, open_: bool, sync: bool, sessions_dirs: tupl
       backstory serve --port 9000 --no-sync
     """
     from ..web.server import bind, serving
+    from ..web.status import Status
 
     listening = bind(port)
-    with app.archive({"sync": sync, "sessions_dirs": sessions_dirs}) as archive:
-        path = archive.path
-    with serving(listening, path, sessions_dirs=sessions_dirs or app.sessions_dirs) as address:
+    reads = sync and app.up_to_date
+    status = Status(capture="reading" if reads else "off")
+    with (
+        app.archive({"sync": False}) as archive,
+        serving(
+            listening, app.db, status=status, sessions_dirs=sessions_dirs or app.sessions_dirs
+        ) as address,
+    ):
         app.term.note(f"{address}  Ctrl-C stops.")
         if open_:
             click.launch(address)
+        if reads:
+            app.sync(archive, sessions_dirs, also=status.progress)
+            status.capture = "off"
         _until_stopped()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import tzinfo
@@ -16,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from ..errors import InputError, UnknownSession
+from ..errors import ArchiveError, InputError, UnknownSession
 from ..store import database
-from . import guard, live
+from . import guard, live, topbar
 from .desk import Desk
 from .html import STATIC
 from .pages import (
@@ -37,15 +38,17 @@ from .pages import (
     usage,
     verdicts,
 )
-from .sheet import sheet
+from .sheet import script, sheet
 from .status import Status
 
 Page = Callable[[Desk, Request], Response]
 Write = Callable[[Desk, Request, Mapping[str, str]], Response]
 FORM_BYTES = 1_000_000
 """An exchange of the memory that is edited: two texts of 20,000 characters, each up to 12 bytes in a form."""
+BUSY = "Another program writes to the archive at this moment. Nothing was changed; go back and try again.\n"
 SHEET = "app.css"
-STATIC_FILES = {"app.js": "text/javascript", "icon.svg": "image/svg+xml"}
+SCRIPT = "app.js"
+ICON = "icon.svg"
 
 
 def create_app(
@@ -71,7 +74,7 @@ def create_app(
 
     app = Starlette(
         routes=_routes(desk),
-        middleware=[Middleware(guard.Guard, home=database.home(env))],
+        middleware=[Middleware(guard.Guard, home=database.home(env), person=desk.home)],
     )
     app.state.desk = desk
     return app
@@ -88,7 +91,7 @@ def _routes(desk: Desk) -> list[Route]:
 
     return [
         get("/", sessions.show),
-        post("/look", sessions.look_again),
+        post("/look", sessions.look),
         post("/samples", sessions.load_samples),
         get("/search", search.show),
         get("/help", _help),
@@ -116,6 +119,7 @@ def _routes(desk: Desk) -> list[Route]:
         get("/s/{id}/facts", facts.show),
         Route("/s/{id}/live", _streaming(desk, live.of_session), methods=["GET"]),
         Route("/live", _streaming(desk, live.of_list), methods=["GET"]),
+        Route("/live/bar", _streaming(desk, topbar.of_bar), methods=["GET"]),
         post("/s/{id}/verdict", verdicts.judge),
         get("/b/{n:int}", steps.body),
         get("/c/{n:int}", steps.copy),
@@ -135,6 +139,12 @@ def _answering(desk: Desk, page: Page) -> Callable[[Request], Awaitable[Response
                 return frame.missing(desk, request, archive, str(error))
         except InputError as error:
             return PlainTextResponse(f"{error}\n", 400)
+        except ArchiveError as error:
+            return PlainTextResponse(f"{error}\n", 503)
+        except sqlite3.OperationalError as error:
+            if not guard.is_busy(error):
+                raise
+            return PlainTextResponse(BUSY, 503, {"retry-after": "5"})
 
     async def endpoint(request: Request) -> Response:
         return await run_in_threadpool(answer, request)
@@ -154,12 +164,23 @@ def _writing(desk: Desk, write: Write) -> Callable[[Request], Awaitable[Response
         text = data.decode("utf-8", "replace")
         form = {name: values[-1] for name, values in parse_qs(text, keep_blank_values=True).items()}
         if not guard.same(desk.token, form.get("token") or request.headers.get(guard.TOKEN_HEADER)):
-            return PlainTextResponse(
-                "This page is of an earlier run of Backstory. Reload it, then try again.\n", 403
-            )
+            return await run_in_threadpool(_stale, desk, request)
         return await _answering(desk, lambda desk, request: write(desk, request, form))(request)
 
     return endpoint
+
+
+def _stale(desk: Desk, request: Request) -> Response:
+    """For a form without the token of this run: nothing of it was done."""
+    with desk.archive() as archive:
+        return desk.page(
+            request,
+            archive,
+            "stale.html",
+            title="An earlier page",
+            status=403,
+            up=request.url.path.rpartition("/")[0] or "/",
+        )
 
 
 def _streaming(
@@ -187,9 +208,11 @@ def _later(desk: Desk, request: Request) -> Response:
 
 def _static(desk: Desk, request: Request) -> Response:
     name = request.path_params["name"]
-    if name != SHEET and name not in STATIC_FILES:
-        return PlainTextResponse("There is no such file.\n", 404)
     headers = {"cache-control": "public, max-age=31536000, immutable"} if "v" in request.query_params else {}
     if name == SHEET:
         return Response(sheet(), media_type="text/css", headers=headers)
-    return FileResponse(STATIC / name, media_type=STATIC_FILES[name], headers=headers)
+    if name == SCRIPT:
+        return Response(script(), media_type="text/javascript", headers=headers)
+    if name == ICON:
+        return FileResponse(STATIC / ICON, media_type="image/svg+xml", headers=headers)
+    return PlainTextResponse("There is no such file.\n", 404)

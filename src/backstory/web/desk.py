@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse
 
 from ..archive import Archive
 from ..cli.words import clock, size
+from ..errors import ArchiveError
 from ..schema.words import tilde
 from ..store import database, outline, page
 from ..store.outline import Outline
@@ -27,6 +28,8 @@ from .samples import Samples
 from .status import Status
 
 THEMES = ("light", "dark")
+BUSY_MS = 5_000
+"""How long a page or a form waits for another writer before it says so."""
 KEPT = 4
 """Outlines that are kept between requests; a session that is read live is asked for again and again."""
 
@@ -57,20 +60,34 @@ class Desk:
         self.jobs = Jobs()
         self.samples = Samples()
         self.stopping = False
+        self._opened = False
         self._lock = threading.Lock()
         self._outlines: OrderedDict[tuple[str, int], Outline] = OrderedDict()
 
     @contextmanager
-    def archive(self) -> Iterator[Archive]:
-        """The archive, for one request in one thread."""
+    def archive(self, *, patient: bool = False) -> Iterator[Archive]:
+        """The archive, for one request in one thread; `patient` is work that may wait long for other writers.
+
+        Raises `ArchiveError` where it cannot be opened, and where it is gone that was there: an empty one in its place
+        would say that nobody has any sessions.
+        """
+        path = self.path or database.default_path(self.env)
+        if self._opened and not path.exists():
+            raise ArchiveError(
+                f"{tilde(str(path), self.home)}: the archive is gone. Stop Backstory and start it again:"
+                " it reads your sessions anew."
+            )
         with Archive(self.path, env=self.env, now=self.now) as opened:
+            self._opened = True
+            if not patient:
+                opened.connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
             yield opened
 
     def broke(self) -> str:
         """Note the fault at hand in the log; returns what a page says of it."""
         home = database.home(self.env)
         guard.write_log(home, traceback.format_exc())
-        return guard.broken(home)
+        return guard.broken(home, self.home)
 
     def clock(self) -> Clock:
         """The time of a page."""
@@ -113,7 +130,8 @@ class Desk:
             section=section,
             page=template.partition(".")[0],
             theme=theme,
-            query=request.query_params.get("q", ""),
+            # The memory has a field of its own, with results of its own.
+            query="" if section == "memory" else request.query_params.get("q", ""),
             **values,
         )
         answer = HTMLResponse(text, status)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
+import sqlite3
 import traceback
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,6 +13,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..schema.words import tilde
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -48,9 +51,10 @@ def same(token: str, given: str | None) -> bool:
 class Guard:
     """Refuses what does not come from a page of ours, and turns a fault of ours into a plain 500."""
 
-    def __init__(self, app: ASGIApp, home: Path) -> None:
+    def __init__(self, app: ASGIApp, home: Path, person: str) -> None:
         self.app = app
         self.home = home
+        self.person = person
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -78,7 +82,8 @@ class Guard:
             write_log(self.home, traceback.format_exc())
             if started:
                 raise
-            await PlainTextResponse(broken(self.home) + "\n", 500, HEADERS)(scope, receive, send)
+            words = broken(self.home, self.person)
+            await PlainTextResponse(f"{words}\n", 500, HEADERS)(scope, receive, send)
 
 
 def refusal(method: str, headers: Headers) -> tuple[int, str] | None:
@@ -98,9 +103,15 @@ def refusal(method: str, headers: Headers) -> tuple[int, str] | None:
     return None
 
 
-def broken(home: Path) -> str:
-    """What a page says of a fault of ours."""
-    return f"Something broke in Backstory. Your sessions are untouched. The details are in {home / LOG}."
+def broken(home: Path, person: str) -> str:
+    """What a page says of a fault of ours; `person` is the home that is shown as `~`."""
+    log = tilde(str(home / LOG), person)
+    return f"Something broke in Backstory. Your sessions are untouched. The details are in {log}."
+
+
+def is_busy(error: sqlite3.OperationalError) -> bool:
+    """Whether another writer held the archive for longer than a page waits."""
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def write_log(home: Path, text: str) -> None:

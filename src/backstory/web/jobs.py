@@ -99,9 +99,7 @@ class Notices:
             while len(self._kept) > NOTICES:
                 self._kept.popitem(last=False)
         if taken is not None:
-            timer = threading.Timer(self.seconds, self.take, (key,))
-            timer.daemon = True
-            timer.start()
+            self._let_go_later(key)
         return key
 
     def get(self, key: str) -> Notice | None:
@@ -116,6 +114,18 @@ class Notices:
             if notice is not None:
                 notice.taken = None
             return taken
+
+    def give_back(self, key: str, taken: Taken) -> None:
+        """Hold once more what could not be put back, so that it can be tried again."""
+        with self._lock:
+            if key in self._kept:
+                self._kept[key].taken = taken
+        self._let_go_later(key)
+
+    def _let_go_later(self, key: str) -> None:
+        timer = threading.Timer(self.seconds, self.take, (key,))
+        timer.daemon = True
+        timer.start()
 
 
 class Jobs:

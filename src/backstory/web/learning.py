@@ -47,7 +47,7 @@ def start(desk: Desk, workspace: str) -> bool:
         archive.memory.counts(workspace)
 
     def work(progress: Progress) -> Report:
-        with desk.archive() as archive:
+        with desk.archive(patient=True) as archive:
             # A first pass of the capture in this process reads the same files; learning takes what it has so far.
             if desk.status.capture != "reading":
                 archive.sync(desk.sessions_dirs)

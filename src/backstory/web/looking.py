@@ -46,7 +46,7 @@ def look(desk: Desk, progress: Progress) -> Seen:
     """The distributions, and what `backstory doctor` says."""
     where = here(desk.env)
     distributions, lost, wsl = _distributions(where)
-    with desk.archive() as archive:
+    with desk.archive(patient=True) as archive:
         # While a first pass goes on in this process, another one would read the same files.
         reading = desk.status.capture == "reading"
         report = None if reading else archive.sync(desk.sessions_dirs, progress)

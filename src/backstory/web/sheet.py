@@ -1,4 +1,4 @@
-"""The one style sheet: written in parts that can be read, served as one without what only people need."""
+"""The one style sheet and the one script: written to be read, served without what only people need."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ _comment = re.compile(r"/\*.*?\*/", re.DOTALL)
 _blanks = re.compile(r"\s+")
 _around = re.compile(r" ?([{};,]) ?")
 _value = re.compile(r"(?<=[\w-]): ")
+
+
+@cache
+def script() -> str:
+    """The one script without indentation and lines of comment; no text of it spans lines and would lose them."""
+    lines = (line.strip() for line in (STATIC / "app.js").read_text("utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
 
 
 @cache

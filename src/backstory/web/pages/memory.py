@@ -33,6 +33,8 @@ PROJECTS = 20
 PAGE = 50
 MORE = 20
 FACTS = 200
+FACT = 600
+"""Characters of a fact that stand beside the conversations; its own page has the rest."""
 
 
 class Told(NamedTuple):
@@ -296,7 +298,7 @@ def _shelf(request: Request, clock: Clock, one: Project, found: Sequence[Convers
 
 def _facts(desk: Desk, archive: Archive, clock: Clock, workspace: str) -> list[View]:
     found = archive.memory.items(workspace, facts_only=True, limit=FACTS)
-    return [passages.whole(desk, archive, clock, one) for one in found]
+    return [passages.whole(desk, archive, clock, one, FACT) for one in found]
 
 
 def _spaces(desk: Desk, archive: Archive, request: Request) -> list[Space]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Mapping
 from urllib.parse import parse_qsl, urlencode
 
@@ -11,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from ...archive import Archive
 from ...cli.words import counted
 from ...cli.workspace import claimed_words, released_words
-from ...errors import InputError
+from ...errors import ArchiveError, InputError
 from ...memory.workspaces import DEFAULT
 from .. import figures
 from .. import learning as runs
@@ -101,8 +102,12 @@ def undo(desk: Desk, request: Request, form: Form) -> Response:
     taken = desk.jobs.notices.take(form.get("undo", ""))
     if taken is None:
         return leave(desk, form, LATE, role="fail")
-    with desk.archive() as archive:
-        archive.memory.put_back(taken)
+    try:
+        with desk.archive() as archive:
+            archive.memory.put_back(taken)
+    except (sqlite3.Error, ArchiveError):
+        desk.jobs.notices.give_back(form["undo"], taken)
+        raise
     return leave(desk, form, "Undone: it is in the memory as it was.")
 
 

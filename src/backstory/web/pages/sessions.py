@@ -125,11 +125,15 @@ def show(desk: Desk, request: Request) -> Response:
         )
 
 
-def look_again(desk: Desk, request: Request, form: Mapping[str, str]) -> Response:
-    """Read what is there now, and show the list; where capture goes on in this process, it has read it already."""
-    if desk.status.capture != "reading":
-        with desk.archive() as archive:
-            archive.sync(desk.sessions_dirs)
+def look(desk: Desk, request: Request, form: Mapping[str, str]) -> Response:
+    """Read what Cline has by now, where nobody in this process does so already."""
+    if desk.status.capture == "off":
+        desk.status.capture = "reading"
+        try:
+            with desk.archive(patient=True) as archive:
+                archive.sync(desk.sessions_dirs, desk.status.progress)
+        finally:
+            desk.status.capture = "off"
     return RedirectResponse("/", 303)
 
 

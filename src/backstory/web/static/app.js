@@ -397,9 +397,15 @@ function listChanged(data) {
 function listen() {
   const address = body.dataset.live;
   if (!address || !window.EventSource) return;
-  let source, wait = 500, last = "";
+  let source, again, wait = 500, last = "";
   const state = byId("capture");
+  const leave = () => {
+    clearTimeout(again);
+    if (source) source.close();
+    source = null;
+  };
   const connect = () => {
+    if (source || document.hidden) return;
     source = new EventSource(address + (last ? (address.includes("?") ? "&" : "?") + "last=" + last : ""));
     source.addEventListener("hello", (event) => {
       wait = 500;
@@ -412,17 +418,22 @@ function listen() {
       last = event.lastEventId;
       const data = JSON.parse(event.data);
       if (state && data.capture) state.replaceChildren(part(data.capture));
-      byId("counts") ? listChanged(data) : changed(data);
+      // What was drawn while the first pass went on is drawn anew when it is over, on the list with its first session.
+      if ($("[data-first]") && (data.rows ? data.rows.length || data.cards.trim() : !$("progress", state))) location.reload();
+      else byId("counts") ? listChanged(data) : changed(data);
     });
     source.onerror = () => {
-      source.close();
+      leave();
       state.replaceChildren(part('<span class="fail" title="Backstory has stopped. backstory up starts it; this page catches up by itself.">stopped</span>'));
-      setTimeout(connect, wait);
+      again = setTimeout(connect, wait);
       wait = Math.min(wait * 2, 10000);
     };
   };
   connect();
-  addEventListener("pagehide", () => source.close());
+  // A browser has six connections to one address: a page that nobody sees lets its own go, and catches up when it is seen.
+  addEventListener("visibilitychange", () => { document.hidden ? leave() : connect(); });
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", connect);
 }
 setInterval(() => {
   for (const one of $$("[data-since]")) {
