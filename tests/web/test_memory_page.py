@@ -13,7 +13,7 @@ import pytest
 from conftest import HOST, Home, Open, told
 from forms import forms, send, text_of, token_of
 from recordings import RECORDINGS
-from sessions import Session
+from sessions import START, Session
 from starlette.testclient import TestClient
 
 from backstory.cli.recall import grouped
@@ -169,7 +169,7 @@ def test_every_refusal_is_explained_in_words(tmp_path: Path) -> None:
     for at, change in enumerate(
         ({"cwd": None, "workspace_root": None}, {"cwd": "/work/other"}, {"prompt": ""}, {}, {})
     ):
-        session = Session(home.sessions, f"179{at}000000000_s{at:04}")
+        session = Session(home.sessions, f"179{at}000000000_s{at:04}", start=START + at * 60_000)
         assert session.manifest is not None
         session.manifest |= change
         if at != 2:

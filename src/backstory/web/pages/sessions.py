@@ -126,14 +126,15 @@ def show(desk: Desk, request: Request) -> Response:
 
 
 def look(desk: Desk, request: Request, form: Mapping[str, str]) -> Response:
-    """Read what Cline has by now, where nobody in this process does so already."""
-    if desk.status.capture == "off":
+    """Read what Cline has by now, unless a pass of this process does so already."""
+    before = desk.status.capture
+    if before != "reading":
         desk.status.capture = "reading"
         try:
             with desk.archive(patient=True) as archive:
                 archive.sync(desk.sessions_dirs, desk.status.progress)
         finally:
-            desk.status.capture = "off"
+            desk.status.capture = before
     return RedirectResponse("/", 303)
 
 
