@@ -91,7 +91,7 @@ CREATE VIRTUAL TABLE memory_fts USING fts5 (
     own, title, paths, tokenize = "unicode61 remove_diacritics 0"
 );
 CREATE VIRTUAL TABLE mended_fts USING fts5 (
-    error, command, paths, tokenize = "unicode61 remove_diacritics 0"
+    error, command, paths, ran, tokenize = "unicode61 remove_diacritics 0"
 );
 -- The tokens of the index.
 CREATE VIRTUAL TABLE memory_terms USING fts5vocab ('memory_fts', 'row');
