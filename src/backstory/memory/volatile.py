@@ -31,7 +31,7 @@ def lines(text: str) -> list[str]:
 
 
 def told(text: str) -> list[str]:
-    """The lines that say what went wrong, as they are: no frames, and nothing of the code that Python shows below one."""
+    """The lines that say what went wrong, as they are: no frames, nor the code that Python shows below one."""
     found: list[str] = []
     code: int | None = None
     for line in text.splitlines():

@@ -49,8 +49,8 @@ CREATE INDEX exchange_place ON exchange (conversation, position);
 -- What a person made of an exchange; it stands wherever the exchange is learned.
 CREATE TABLE revision (
     key      INTEGER PRIMARY KEY,
-    asked    TEXT NOT NULL,
-    answered TEXT NOT NULL,
+    asked    TEXT,                              -- null: as recorded, and it grows with the record
+    answered TEXT,                              -- likewise
     at       INTEGER NOT NULL
 );
 
