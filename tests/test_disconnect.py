@@ -212,6 +212,37 @@ Nothing was written.
     assert place.files() == files
 
 
+def test_an_archive_that_moved_since_leaves_no_receipt_behind(
+    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = place.write('{ "mcpServers" : { "a": {"command": "x"} } }')
+    away = tmp_path / "away"
+    monkeypatch.setenv("BACKSTORY_HOME", str(away))
+    place.run("setup", "cline")
+    assert list(away.rglob("*.json"))
+    monkeypatch.delenv("BACKSTORY_HOME")
+    assert place.run("disconnect", "cline").code == 0
+    assert place.settings.read_bytes() == before
+    assert not away.exists()
+
+
+def test_a_setup_for_another_archive_takes_the_receipt_over(
+    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = place.write('{ "mcpServers" : { "a": {"command": "x"} } }')
+    away = tmp_path / "away"
+    place.run("setup", "cline")
+    monkeypatch.setenv("BACKSTORY_HOME", str(away))
+    place.run("setup", "cline")
+    assert not (place.home / ".backstory" / "clients").exists()
+    monkeypatch.delenv("BACKSTORY_HOME")
+    place.run("setup", "cline")
+    assert not away.exists()
+    assert place.run("disconnect", "cline").code == 0
+    assert place.settings.read_bytes() == before
+    assert not (place.home / ".backstory").exists()
+
+
 def test_a_registration_of_another_environment_is_named_and_can_be_taken_back(
     place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from remembered import HOUR, Memories, first, mended
+from remembered import HOUR, Memories, edits, fails, first, mended, works
 from sessions import START
 
 from backstory.memory import terms, volatile
@@ -185,4 +185,99 @@ def test_an_error_of_common_words_is_known_by_the_whole_of_it(tmp_path: Path) ->
     found = made.recall(error)
     assert first(found).kind == "mended"
     assert not found.repaired, "a word of an error is no slip"
+    made.archive.close()
+
+
+LOCKED = """\
+Traceback (most recent call last):
+  File "/home/dev/work/demo/app/store.py", line 31, in save
+    connection.execute(statement, values)
+sqlite3.OperationalError: database is locked"""
+
+
+@pytest.mark.parametrize("frames", [30, 120])
+def test_a_long_traceback_is_known_by_its_end(memories: Memories, frames: int) -> None:
+    mended(memories, LOCKED, command="python -m app", asked="The store stops", path="app/store.py")
+    memories.said(
+        *((f"What does apply_{n} do", f"func_{n} calls apply_{n} of the request") for n in range(30))
+    )
+    memories.learn()
+    through = "\n".join(
+        f'  File "/opt/other/lib{n}.py", line {7 * n + 1}, in func_{n}\n    out = apply_{n}(request, "y{n}")'
+        for n in range(frames)
+    )
+    query = f"Traceback (most recent call last):\n{through}\nsqlite3.OperationalError: database is locked"
+    found = memories.recall(query)
+    passage = first(found)
+    assert passage.kind == "mended"
+    assert passage.failure is not None
+    assert passage.failure.command == "python -m app"
+    assert {"sqlite3", "operationalerror", "database", "locked"} <= set(found.words)
+
+
+def test_of_a_query_that_is_too_long_beginning_and_end_are_looked_at() -> None:
+    query = f"firstword {'filler ' * 3_000}lastword"
+    ends = terms.ends(query)
+    assert len(ends) <= terms.LONGEST_QUERY
+    assert ends.startswith("firstword")
+    assert ends.endswith("lastword")
+    assert {term.word for term in terms.terms(query)} == {"firstword", "filler", "lastword"}
+
+
+def test_frames_and_the_code_below_them_do_not_say_what_went_wrong() -> None:
+    assert volatile.told(LOCKED) == [LOCKED.split("\n")[0], LOCKED.split("\n")[3]]
+
+
+def test_of_errors_that_differ_in_a_number_the_very_one_comes_first(tmp_path: Path) -> None:
+    made = Memories(tmp_path)
+    for port in (6379, 5432, 8080):
+        mended(made, f"Error: connect ECONNREFUSED 127.0.0.1:{port}", asked=f"Port {port}")
+    made.learn()
+    for port in (6379, 5432, 8080):
+        assert first(made.recall(f"connect ECONNREFUSED 127.0.0.1:{port}")).asked == f"Port {port}"
+    made.archive.close()
+
+
+MOVED = (
+    "error[E0382]: borrow of moved value: `config`\nfatal: could not read Username for 'https://git.example'"
+)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "borrow of moved value",
+        "could not read Username",
+        "Username",
+        "pip install requests",
+        "requests",
+        "make wheelhouse",
+        "layout_probe",
+    ],
+)
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_mended_failure_is_found_by_its_words_as_an_ordinary_result(
+    tmp_path: Path, query: str, others: int
+) -> None:
+    made = Memories(tmp_path)
+    for _ in range(others):
+        made.archive.memory.create_workspace("work")
+        made.said(("What is in the other one", "Another thing"))
+        made.archive.sync([made.root])
+        made.archive.memory.learn("work")
+    session = made.session()
+    session.prompt("Please go on")
+    fails(session, "make wheelhouse", MOVED)
+    edits(session, "src/layout_probe.rs", "old", "new")
+    works(session, "pip install requests")
+    works(session, "make wheelhouse")
+    session.reply("It passes.")
+    session.write()
+    made.said(("How do we name the branches", "After the ticket; install a hook, read the value in make"))
+    made.learn()
+    found = [one for one in made.recall(query).results if one.asked == "Please go on"]
+    assert len(found) == 1
+    assert found[0].failure is not None
+    assert found[0].failure.command == "make wheelhouse"
+    assert not made.recall(query).repaired
     made.archive.close()

@@ -205,7 +205,7 @@ def test_the_process_answers_every_ping_between_hostile_lines(tmp_path: Path, se
 
 def test_a_message_of_five_megabytes_is_answered(tmp_path: Path) -> None:
     long = request("ping", {"padding": "x" * 5_000_000}, 1)
-    refused = call("recall", 2, query="x" * 5_000_000)
+    refused = call("remember", 2, text="x" * 5_000_000)
     status, out, _ = run(tmp_path, lines(long, refused, request("ping", id_=3)))
     first, second, third = frames(out)
     assert (status, first["result"], third["result"]) == (0, {}, {})

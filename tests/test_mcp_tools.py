@@ -56,7 +56,7 @@ def test_a_description_says_when_to_call_the_tool(name: str) -> None:
         ("recall", {"query": None}, "query is missing"),
         ("recall", {"query": "  "}, "query has to be a text"),
         ("recall", {"query": 5}, "query has to be a text"),
-        ("recall", {"query": "x" * 4001}, "query has to be a text of 1 to 4,000"),
+        ("remember", {"text": "x" * 20_001}, "text has to be a text of 1 to 20,000"),
         ("recall", {"query": "x", "limit": 0}, "limit has to be a whole number from 1 to 20"),
         ("recall", {"query": "x", "limit": True}, "limit has to be"),
         ("recall", {"query": "x", "limit": 2.5}, "limit has to be"),
@@ -248,11 +248,26 @@ def test_forgetting_takes_one_exchange_and_learning_does_not_bring_it_back(own: 
         done = live.tool("forget", source=TALE, position=2)
         assert done.startswith(f"Forgotten for good: {TALE} position 2")
         assert "> plan the refactor" in done
-        assert "has no exchange 2" in live.tool("open", source=TALE, position=2, failed=True)
+        missing = live.tool("open", source=TALE, position=2, failed=True)
+        assert missing == f"{TALE} has no exchange 2; its positions go from 1 to 3."
         with Archive(env=server.environment(own)) as archive:
             archive.memory.learn()
         assert "refactor" not in live.tool("recall", query="plan the refactor")
         assert TALE in live.tool("open", source=TALE, position=1)
+
+
+def test_a_long_query_is_looked_for_by_its_beginning_and_its_end(home: Path) -> None:
+    filler = "x = 1\n" * 5_000
+    with Live(home) as live:
+        for query in (f"plan the refactor\n{filler}", f"{filler}plan the refactor"):
+            assert TALE in live.tool("recall", query=query)
+
+
+def test_a_star_as_the_project_means_all(own: Path) -> None:
+    with Live(own) as live:
+        assert TALE in live.tool("recall", query="plan the refactor", project="*")
+        assert TALE not in live.tool("recall", query="plan the refactor", project="elsewhere")
+        assert 'project "*"' not in live.tool("remember", text="It holds everywhere.", project="*")
 
 
 def test_a_source_that_is_a_pattern_forgets_nothing(own: Path) -> None:

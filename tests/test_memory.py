@@ -87,6 +87,17 @@ def test_a_position_that_is_not_there_is_named_with_those_that_are(fork: Archive
         fork.memory.open(FORK, 9)
 
 
+def test_the_only_position_is_named_as_the_only_one(empty: Archive, tmp_path: Path) -> None:
+    session = Session(tmp_path / "one")
+    session.prompt("Hello")
+    session.reply("Hello.")
+    session.write()
+    empty.sync([session.root])
+    empty.memory.learn()
+    with pytest.raises(InputError, match="no exchange 9; its only position is 1"):
+        empty.memory.open(session.session_id, 9)
+
+
 def test_what_another_workspace_holds_cannot_be_opened(fork: Archive) -> None:
     fork.memory.create_workspace("work")
     fork.memory.remember("A fact.")

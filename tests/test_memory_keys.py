@@ -125,6 +125,32 @@ def test_a_prompt_that_only_the_manifest_knew_stays_edited_when_its_message_come
         assert again(opened) == [("a harmless prompt", "x")]
 
 
+@pytest.mark.parametrize("by", ["half", "both"])
+def test_the_half_that_was_not_edited_grows_with_the_record(tmp_path: Path, by: str) -> None:
+    session = Session(tmp_path / "sessions")
+    session.prompt("How do we rotate logs", id=UUID)
+    session.reply("First part.")
+    with of_sessions(tmp_path / "home", session) as opened:
+        opened.memory.learn()
+        same = {"answered": said(opened)[0][1]} if by == "both" else {}
+        opened.memory.edit("e1", asked="How do we turn logs", **same)
+        session.reply("Second part: the wallaby way.")
+        session.write()
+        opened.sync([session.root])
+        opened.memory.learn()
+        ((asked, answered),) = said(opened)
+        assert asked == "How do we turn logs"
+        assert answered.startswith("First part.")
+        assert "wallaby" in answered
+        assert opened.memory.recall("wallaby").results
+        opened.memory.edit("e1", answered="Another answer")
+        session.reply("Third part.")
+        session.write()
+        opened.sync([session.root])
+        opened.memory.learn()
+        assert said(opened) == [("How do we turn logs", "Another answer")] == again(opened)
+
+
 @pytest.mark.parametrize("learned", ["never", "behind", "wholly"])
 def test_forgetting_a_session_covers_its_forks_whatever_of_it_is_learned(
     tmp_path: Path, learned: str

@@ -115,7 +115,8 @@ def is_sound(opened: Archive) -> None:
         " ON tombstone.key = session.source || '/' || session.id"
     ).fetchall()
     assert not rows(
-        "SELECT 1 FROM exchange JOIN revision USING (key) WHERE exchange.answered != revision.answered"
+        "SELECT 1 FROM exchange JOIN revision USING (key)"
+        " WHERE exchange.answered != revision.answered OR exchange.asked != revision.asked"
     ).fetchall()
     assert not rows("SELECT 1 FROM conversation WHERE session NOT IN (SELECT n FROM session)").fetchall()
     indexed = {n for (n,) in rows("SELECT rowid FROM memory_fts")}

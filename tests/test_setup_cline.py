@@ -269,7 +269,9 @@ def test_an_entry_of_ours_that_cline_could_not_read_is_named(place: Place, key: 
 def test_a_broken_sibling_is_named(place: Place) -> None:
     place.write({"mcpServers": {"good": OTHER, "bad": {"args": ["x"]}, "odd": {"url": "nowhere"}}})
     done = place.run("setup", "cline")
-    assert done.code == 0
+    assert done.code == 1
+    assert "next session on" not in done.out
+    assert "Cline sees it once the entries that it cannot read are mended." in done.out
     assert (
         'look   the entry "bad" has neither "command" nor "url", so Cline loads no server at all.' in done.out
     )
@@ -342,6 +344,26 @@ def test_a_file_that_cannot_be_written_leaves_everything_as_it_was(place: Place,
     place.rule.mkdir(parents=True)  # nothing can replace a folder
     files = place.files()
     assert place.run("setup", "cline").code == 1
+    assert place.files() == files
+
+
+def test_an_entry_that_is_switched_off_is_not_said_to_be_seen(place: Place) -> None:
+    place.write({"mcpServers": {"backstory": {**place.entry(), "disabled": True}}})
+    done = place.run("setup", "cline")
+    assert done.code == 0
+    assert "Cline sees it once the entry is switched on there." in done.out
+    assert "next session on" not in done.out
+
+
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_a_file_where_a_folder_is_needed_is_named(place: Place, dry: tuple[str, ...]) -> None:
+    place.cline.mkdir(exist_ok=True)
+    place.rule.parent.write_text("x")
+    files = place.files()
+    done = place.run("setup", "cline", *dry)
+    assert done.code == 1
+    words = "~/.cline/rules is no folder, and a folder is needed there. Nothing was changed. Move it away"
+    assert words in " ".join(done.err.split())
     assert place.files() == files
 
 

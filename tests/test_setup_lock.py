@@ -71,6 +71,34 @@ def test_a_lock_that_is_held_is_waited_for_and_then_refused(place: Place) -> Non
     assert 10 <= sum(clock.slept) < 11
 
 
+def test_a_lock_that_is_waited_for_is_told_once_after_a_second(place: Place) -> None:
+    folder = taken(place.settings)
+    clock = Time(time.time())
+    told: list[tuple[Path, float]] = []
+
+    def waiting(lock: Path) -> None:
+        told.append((lock, sum(clock.slept)))
+
+    with pytest.raises(ClientError):
+        setup.setup(place.client, place.here(), FreshClock(folder, clock), waiting=waiting)
+    ((lock, after),) = told
+    assert lock == folder
+    assert 1 < after < 1.2
+
+
+def test_a_fresh_lock_that_is_still_empty_is_its_writer_s(tmp_path: Path) -> None:
+    folder = tmp_path / "s.json.lock"
+    folder.mkdir()
+    clock = Time(time.time())
+    with pytest.raises(ClientError), lock.held(tmp_path / "s.json", FreshClock(folder, clock)):
+        pass
+    assert list(tmp_path.iterdir()) == [folder]
+    os.utime(folder, (1, 1))
+    with lock.held(tmp_path / "s.json"):
+        assert len(list(folder.iterdir())) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 class FreshClock(Clock):
     """Keeps a lock young by the time that passes."""
 

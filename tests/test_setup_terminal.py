@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from connected import TOOLS, Place, install
+from connected import PROGRAM, TOOLS, Place, install
 
 from backstory.cli.clients import draw_client
 from backstory.cli.connecting import named
@@ -144,6 +144,53 @@ Cline
     assert (found["connected"], found["command"]) == (True, [str(place.program), "mcp"])
     assert found["store"] == {"path": str(place.cline / "data/sessions"), "rule": "default"}
     assert found["wsl"]["store"] == "data/sessions"
+
+
+def test_clients_lists_a_client_whose_files_cannot_be_read(place: Place) -> None:
+    place.settings.mkdir(parents=True)
+    done = place.run("clients", "--dry-run")
+    assert (done.code, done.err) == (0, "")
+    assert "connected  no: its settings file cannot be read: Is a directory" in done.out
+    assert "rule       ~/.cline/rules/backstory.md (not there)" in done.out
+    (found,) = place.run("clients", "--json").json["clients"]
+    assert found["connected"] is False
+    assert "Is a directory" in found["state"]
+    place.settings.rmdir()
+    place.rule.mkdir(parents=True)
+    assert "backstory.md (cannot be read)" in place.run("clients").out
+
+
+ANSWERS_NO_CALL = """\
+import json, sys
+if sys.argv[1:] == ["--version"]:
+    print("backstory 0.0.0")
+for line in sys.stdin if sys.argv[1:2] == ["mcp"] else ():
+    request = json.loads(line)
+    results = {
+        "initialize": {"protocolVersion": "2024-11-05", "capabilities": {}, "serverInfo": {"name": "backstory"}},
+        "tools/list": {"tools": []},
+        "tools/call": {"content": [{"type": "text", "text": "There is no workspace nope."}], "isError": True},
+    }
+    if "id" in request:
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": results[request["method"]]}), flush=True)
+"""
+
+
+def test_the_doctor_finds_a_server_that_answers_no_call(place: Place) -> None:
+    install(place.program.parent, PROGRAM.split("\n")[0] + "\n" + ANSWERS_NO_CALL, place.program.name)
+    place.run("setup", "cline")
+    assert "its tools fail" not in place.run("doctor").out
+    place.write(
+        {
+            "mcpServers": {
+                "backstory": {**place.servers()["backstory"], "args": ["mcp", "--workspace", "nope"]}
+            }
+        }
+    )
+    done = place.run("doctor")
+    assert done.code == 1
+    assert "its tools fail: There is no workspace nope." in " ".join(done.out.split())
+    assert place.run("setup", "cline").code == 1
 
 
 def test_clients_shows_what_would_be_written(place: Place) -> None:

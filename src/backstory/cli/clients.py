@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..clients.entry import started
-from ..clients.registration import Found, Here, installed, look
+from ..clients.registration import Found, Here, installed, look_anyway
 from ..clients.setup import Plan, plan
 from ..clients.table import Client
 from ..errors import ClientError
@@ -44,7 +44,13 @@ def draw_client(view: View, client: Client, found: Found, where: Here) -> Iterat
         yield spans("  ", (label.ljust(11), "label"), safe(text))
 
 
-RULES = {"absent": "not there", "current": "in place", "older": "of an earlier version", "edited": "edited"}
+RULES = {
+    "absent": "not there",
+    "current": "in place",
+    "older": "of an earlier version",
+    "edited": "edited",
+    "unread": "cannot be read",
+}
 
 
 def connected(client: Client, found: Found) -> str:
@@ -77,7 +83,7 @@ def command(app: App, /, dry: bool, json_: bool) -> None:
     where = here()
     documents = []
     for one in named(None):
-        found = look(one, where)
+        found = look_anyway(one, where)
         wanted, refused = _wanted(one, where) if dry else (None, None)
         documents.append(_document(one, found, wanted, refused, where))
         if json_:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,18 @@ def here(env: Mapping[str, str] = os.environ) -> Here:
     own = Path(os.path.abspath(home(env)))  # noqa: PTH100
     default = Path(os.path.abspath(home({})))  # noqa: PTH100
     command = program.here(sys.argv[0], sys.executable)
-    return Here(env, sys.platform, own, command, None if own == default else str(own))
+    return Here(env, sys.platform, own, command, None if own == default else str(own), default)
+
+
+def waiting(app: App, where: Here) -> Callable[[Path], None]:
+    """What says that a lock is waited for."""
+
+    def say(lock: Path) -> None:
+        if not app.term.quiet:
+            text = f"Waiting: another program holds {where.short(lock)} …"
+            click.echo(app.term.view.glyphs.one_line(text), err=True)
+
+    return say
 
 
 def refuse_db(app: App) -> None:

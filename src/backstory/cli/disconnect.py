@@ -10,7 +10,7 @@ import click
 from ..clients.disconnect import Removal, disconnect, plan
 from ..clients.elsewhere import elsewhere, how_to_leave
 from ..clients.registration import Here
-from .connecting import change_json, draw_change, draw_word, here, named, refuse_db
+from .connecting import change_json, draw_change, draw_word, here, named, refuse_db, waiting
 from .line import Line, View, spans
 from .options import App, Verb, json_option, pass_app
 
@@ -46,7 +46,7 @@ def command(app: App, /, client: str | None, dry: bool, json_: bool) -> None:
     where = here()
     documents = []
     for one in named(client):
-        done = plan(one, where) if dry else disconnect(one, where)
+        done = plan(one, where) if dry else disconnect(one, where, waiting=waiting(app, where))
         others = list(elsewhere(one, where))
         documents.append(_document(done, others, dry=dry))
         if json_:

@@ -13,14 +13,24 @@ from ..clients.program import is_kept
 from ..clients.registration import Here, installed, look
 from ..clients.selftest import Answer
 from ..clients.setup import Plan, plan, setup
-from .connecting import answer_json, answered, change_json, draw_change, draw_word, here, named, refuse_db
+from .connecting import (
+    answer_json,
+    answered,
+    change_json,
+    draw_change,
+    draw_word,
+    here,
+    named,
+    refuse_db,
+    waiting,
+)
 from .line import Line, View, spans
 from .options import App, Verb, json_option, pass_app
 from .text import wrap
 from .words import counted
 
 AFTER = (
-    "{title} sees it from its next session on. Its hooks carry no transcript, so conversations arrive through "
+    "{sees} Its hooks carry no transcript, so conversations arrive through "
     "backstory learn, or the Learn button in the app. Undo: backstory disconnect {name}"
 )
 
@@ -80,9 +90,23 @@ def troubles(done: Plan, where: Here) -> Iterator[str]:
     named_by = done.client.settings(where.env, where.platform)
     if not Path(named_by.path).is_absolute():
         yield f"{named_by.rule} is relative: {title} finds these files only when it starts in this folder"
-    entry = done.found.entry
-    if isinstance(entry, dict) and entry.get("disabled") is True:
+    if _is_off(done):
         yield f"the entry is switched off in {title}, and stays so"
+
+
+def sees(done: Plan) -> str:
+    """From when on the agent uses the entry."""
+    title = done.client.title
+    if done.found.broken:
+        return f"{title} sees it once the entries that it cannot read are mended."
+    if _is_off(done):
+        return f"{title} sees it once the entry is switched on there."
+    return f"{title} sees it from its next session on."
+
+
+def _is_off(done: Plan) -> bool:
+    entry = done.found.entry
+    return isinstance(entry, dict) and entry.get("disabled") is True
 
 
 def _others(done: Plan) -> int:
@@ -113,9 +137,9 @@ def command(app: App, /, client: str | None, dry: bool, json_: bool) -> None:
     where = here()
     documents, failed = [], False
     for one in named(client):
-        done = plan(one, where) if dry else setup(one, where)
+        done = plan(one, where) if dry else setup(one, where, waiting=waiting(app, where))
         got = None if dry else answer(one, look(one, where), where)
-        failed = failed or (got is not None and got.problem is not None)
+        failed = failed or (got is not None and (got.problem is not None or bool(done.found.broken)))
         documents.append(_document(done, got, where, dry=dry))
         if not json_:
             _show(app, done, got, where)
@@ -146,7 +170,7 @@ def _show(app: App, done: Plan, got: Answer | None, where: Here) -> None:
     write(draw_result(view, done, got))
     write(draw_troubles(view, done, where))
     if not app.term.quiet:
-        text = AFTER.format(title=done.client.title, name=done.client.name)
+        text = AFTER.format(sees=sees(done), name=done.client.name)
         write([(), *(spans(line) for line in wrap(text, view.width - 4))])
 
 

@@ -13,7 +13,7 @@ from .elsewhere import elsewhere
 from .entry import NAME, every_owner
 from .receipt import Receipt
 from .registration import Found, Here, absolute, look, read
-from .setup import Change, agree, before_us, refuse
+from .setup import Change, agree, before_us, earlier_receipt, other_homes, refuse
 from .table import Client
 
 STAYS = {"other": "belongs to another Backstory, which still runs", "foreign": "is another program's"}
@@ -48,7 +48,7 @@ def plan(client: Client, here: Here) -> Removal:
     changes: list[Change] = []
     kept: list[Kept] = []
     if found.owner in ("ours", "dead"):
-        earlier = receipt.load(here.home, client.name, str(found.path))
+        earlier = earlier_receipt(client, found, here)
         changes.append(Change(found.path, found.text, before_us(found.text, earlier)))
     elif found.owner in STAYS:
         kept.append(Kept(found.path, f'its entry "{NAME}" {STAYS[found.owner]}'))
@@ -61,12 +61,17 @@ def plan(client: Client, here: Here) -> Removal:
 
 
 def disconnect(
-    client: Client, here: Here, clock: lock.Clock | None = None, *, shown: str | None = None
+    client: Client,
+    here: Here,
+    clock: lock.Clock | None = None,
+    *,
+    shown: str | None = None,
+    waiting: lock.Waiting | None = None,
 ) -> Removal:
     """Take back what is ours, the settings under the agent's own lock; returns what was changed.
 
-    `shown` is the `digest_of` the changes that a person has agreed to: no others are made. Raises `ClientError`
-    where the settings cannot be read, `OSError` where a file cannot be written.
+    `shown` is the `digest_of` the changes that a person has agreed to: no others are made. `waiting` is as in
+    `lock.held`. Raises `ClientError` where the settings cannot be read, `OSError` where a file cannot be written.
     """
     first = plan(client, here)
     agree(first.changes, shown)
@@ -74,29 +79,30 @@ def disconnect(
     locked = {change.path for change in first.changes if change.path not in rules}
     with contextlib.ExitStack() as locks:
         for path in sorted(locked):
-            locks.enter_context(lock.held(path, clock))
+            locks.enter_context(lock.held(path, clock, waiting))
         now = plan(client, here) if locked else first  # others may have written until the locks were ours
         agree(now.changes, shown)
         for change in now.changes:
             if change.path in locked or change.path in rules:
                 _apply(change)
     if now.found.owner not in STAYS:
-        earlier = receipt.load(here.home, client.name, str(now.found.path))
-        if earlier is not None:
-            _close(earlier, here)
+        for home in (here.home, *other_homes(now.found, here)):
+            earlier = receipt.load(home, client.name, str(now.found.path))
+            if earlier is not None:
+                _close(earlier, home)
     return now
 
 
-def _close(done: Receipt, here: Here) -> None:
+def _close(done: Receipt, home: Path) -> None:
     """End a receipt: folders that setup made go where they are empty, else with the last that shares the rule."""
     folders = [Path(folder) for folder in done.folders]
     gone = {str(folder) for folder in files.remove_empty(folders)}
     left = [folder for folder in done.folders if folder not in gone]
-    receipt.drop(here.home, done.client, done.settings)
-    for other in receipt.every(here.home, done.client):
+    receipt.drop(home, done.client, done.settings)
+    for other in receipt.every(home, done.client):
         if left and other.rule == done.rule:
             folders_of_both = tuple(dict.fromkeys((*left, *other.folders)))
-            receipt.save(here.home, structs.replace(other, folders=folders_of_both))
+            receipt.save(home, structs.replace(other, folders=folders_of_both))
             break
 
 

@@ -87,10 +87,10 @@ def written(text: bytes | None, program: Command, home: str | None, path: str | 
     there = settings.entries(text).get(NAME) if text is not None else None
     flat, nested = commands(there)
     if flat is not None and os.path.isabs(flat.command) and same(flat, program, path):  # noqa: PTH117
-        program = Command(flat.command, flat.args[: len(flat.args) - len(_more_args(flat))])
+        program = Command(flat.command, flat.args[: len(flat.args) - len(more_args(flat))])
     fixed: dict[str, edits.Json | None] = {
         "command": program.command,
-        "args": [*program.args, *_more_args(flat or nested)],
+        "args": [*program.args, *more_args(flat or nested)],
     }
     if isinstance(there, dict):
         fixed["transport"] = None
@@ -136,7 +136,7 @@ def _carried(there: Mapping[str, Value]) -> dict[str, edits.Json | None]:
     return found
 
 
-def _more_args(command: Command | None) -> tuple[str, ...]:
+def more_args(command: Command | None) -> tuple[str, ...]:
     """Arguments behind `mcp` that a person added."""
     if command is None or not names_us(command):
         return ()

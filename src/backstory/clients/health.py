@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from ..errors import ClientError
 from . import selftest
 from .elsewhere import elsewhere, has_ours, how_to_leave, rule_at
-from .entry import HOME, NAME, env_of, started
+from .entry import HOME, NAME, env_of, more_args, started
 from .registration import Found, Here, absolute, installed, look
 from .selftest import Answer
 from .table import Client
@@ -45,7 +45,9 @@ def answer(client: Client, found: Found, here: Here, limit: float = selftest.LIM
         return Answer(problem="there is no entry")
     cwd = found.entry.get("cwd") if isinstance(found.entry, dict) else None
     env = {**here.env, **env_of(found.entry)}
-    return selftest.ask(command.words, env, cwd=cwd if isinstance(cwd, str) else None, limit=limit)
+    # Arguments that a person added may be such that it starts, and no call of a tool goes well.
+    call = "recent" if more_args(command) else None
+    return selftest.ask(command.words, env, cwd=cwd if isinstance(cwd, str) else None, limit=limit, call=call)
 
 
 def _entry(client: Client, found: Found, here: Here) -> Iterator[Remark]:

@@ -21,8 +21,13 @@ from ..errors import ClientError
 STALE = 10.0
 PATIENCE = 10.0
 POLL = 0.025
+QUIET = 1.0
+"""Seconds of waiting after which it is said."""
 TAKEN = (errno.ENOTEMPTY, errno.EEXIST, *((errno.EACCES,) if os.name == "nt" else ()))
 """What a rename says that meets another writer's lock, which may be gone a moment later."""
+
+
+Waiting = Callable[[Path], None]
 
 
 class Clock:
@@ -36,8 +41,11 @@ class Clock:
 
 
 @contextlib.contextmanager
-def held(settings: Path, clock: Clock | None = None) -> Iterator[None]:
-    """Hold the lock of a settings file, whose folder must be there. Raises `ClientError` after ten seconds."""
+def held(settings: Path, clock: Clock | None = None, waiting: Waiting | None = None) -> Iterator[None]:
+    """Hold the lock of a settings file, whose folder must be there. Raises `ClientError` after ten seconds.
+
+    `waiting` is called once with the lock when that takes longer than a second.
+    """
     clock = clock or Clock()
     lock = settings.with_name(settings.name + ".lock")
     token = f"{os.getpid()}.{int(clock.now() * 1000)}.{uuid.uuid4()}"
@@ -47,6 +55,9 @@ def held(settings: Path, clock: Clock | None = None) -> Iterator[None]:
             if clock.now() - since > PATIENCE:
                 text = f"{settings} is locked by another program ({lock}). Nothing was changed; try again."
                 raise ClientError(text)
+            if waiting is not None and clock.now() - since > QUIET:
+                waiting(lock)
+                waiting = None
             _reclaim(lock, clock.now(), token)
             clock.sleep(POLL)
         yield
@@ -55,6 +66,9 @@ def held(settings: Path, clock: Clock | None = None) -> Iterator[None]:
 
 
 def _take(lock: Path, token: str) -> bool:
+    # A rename would replace an empty folder, whose writer may be about to put its mark into it.
+    if lock.exists():
+        return False
     staging = lock.with_name(f"{lock.name}.tmp.{token}")
     staging.mkdir()
     try:
@@ -86,7 +100,9 @@ def _reclaim(lock: Path, now: float, token: str) -> None:
 
 def _leave(lock: Path, token: str) -> None:
     """Remove our own mark where we have one, and the folder unless another writer has it by now."""
-    with contextlib.suppress(FileNotFoundError):
+    try:
         (lock / f"owner.{token}").unlink()
+    except OSError:
+        return  # it was never ours, or is not any more
     with contextlib.suppress(OSError):
         lock.rmdir()

@@ -15,13 +15,15 @@ from .jsontext import Value
 from .program import Command, Life, life
 from .table import Client
 
-RuleState = Literal["absent", "current", "older", "edited"]
+RuleState = Literal["absent", "current", "older", "edited", "unread"]
+"""`unread` is one that cannot be read, as `look_anyway` has it."""
 
 
 class Here(NamedTuple):
     """Where this run stands: the environment, Backstory's own folder, and the program that an entry starts.
 
-    `archive` is that folder where the server has to be told it, because it is not the default one.
+    `archive` is that folder where the server has to be told it, because it is not the default one, which is
+    `default`.
     """
 
     env: Mapping[str, str]
@@ -29,6 +31,7 @@ class Here(NamedTuple):
     home: Path
     program: Command
     archive: str | None = None
+    default: Path | None = None
 
     def lives(self, command: Command) -> Life:
         """Whether another command of ours starts anything."""
@@ -67,9 +70,27 @@ def installed(client: Client, here: Here) -> list[tuple[str, str]]:
 
 def look(client: Client, here: Here) -> Found:
     """What stands there now. Raises `ClientError` for a file that cannot be read at all."""
-    named = client.settings(here.env, here.platform)
-    path = absolute(named.path)
-    text = read(path, here)
+    path, rule_path = _places(client, here)
+    return _found(client, here, read(path, here), read(rule_path, here))
+
+
+def look_anyway(client: Client, here: Here) -> Found:
+    """What stands there, where a file may be one that cannot be read at all: then the state says so."""
+    (text, problem), (own, why) = map(_read_or_why, _places(client, here))
+    found = _found(client, here, text, own)
+    if problem is not None:
+        found = found._replace(unreadable=problem)
+    return found if why is None else found._replace(rule_state="unread")
+
+
+def _places(client: Client, here: Here) -> tuple[Path, Path]:
+    """Where settings and rule lie."""
+    named = client.settings(here.env, here.platform), client.rule(here.env, here.platform)
+    return absolute(named[0].path), absolute(named[1].path)
+
+
+def _found(client: Client, here: Here, text: bytes | None, own: bytes | None) -> Found:
+    path, rule_path = _places(client, here)
     problem, entry = None, None
     owner: Owner = "nobody"
     broken: tuple[tuple[str, str], ...] = ()
@@ -81,10 +102,16 @@ def look(client: Client, here: Here) -> Found:
             broken = troubles(client, entries)
         except settings.Unreadable as error:
             problem = str(error)
-    rule_path = absolute(client.rule(here.env, here.platform).path)
-    own = read(rule_path, here)
-    state = rule_state(own)
-    return Found(path, named.rule, text, problem, entry, owner, broken, rule_path, own, state)
+    named_by = client.settings(here.env, here.platform).rule
+    return Found(path, named_by, text, problem, entry, owner, broken, rule_path, own, rule_state(own))
+
+
+def _read_or_why(path: Path) -> tuple[bytes | None, str | None]:
+    """A file's bytes, and why it cannot be read at all."""
+    try:
+        return files.read(path), None
+    except OSError as error:
+        return None, f"cannot be read: {error.strerror}"
 
 
 def troubles(client: Client, entries: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:

@@ -32,11 +32,17 @@ class Answer(Struct, frozen=True):
 
 
 def ask(
-    words: Sequence[str], env: Mapping[str, str], *, cwd: str | None = None, limit: float = LIMIT
+    words: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    cwd: str | None = None,
+    limit: float = LIMIT,
+    call: str | None = None,
 ) -> Answer:
     """Start a command with this whole environment, ask it twice, and end it; at most `limit` seconds.
 
-    It must start from any folder: where none is named, one is taken that holds nothing of ours.
+    `call` is a tool that is called as well, without arguments: it must not fail. The command must start from any
+    folder: where none is named, one is taken that holds nothing of ours.
     """
     with tempfile.TemporaryFile() as errors:
         begun = time.monotonic()
@@ -55,7 +61,7 @@ def ask(
         except ValueError as error:  # words, variables or a folder that no system takes
             return Answer(problem=f"it cannot be started: {error}")
         try:
-            return _talk(process, begun, limit)
+            return _talk(process, begun, limit, call)
         except _Failed as failed:
             _end(process)  # only then are its last words all there
             return Answer(problem=str(failed) + _last_words(errors))
@@ -67,7 +73,7 @@ class _Failed(Exception):
     """The server did not answer as it should; the text says how."""
 
 
-def _talk(process: subprocess.Popen[bytes], begun: float, limit: float) -> Answer:
+def _talk(process: subprocess.Popen[bytes], begun: float, limit: float, call: str | None) -> Answer:
     lines: queue.Queue[bytes | None] = queue.Queue()
     assert process.stdout is not None
     threading.Thread(target=_listen, args=(process.stdout, lines), daemon=True).start()
@@ -80,6 +86,11 @@ def _talk(process: subprocess.Popen[bytes], begun: float, limit: float) -> Answe
     _say(process, {"id": 2, "method": "tools/list", "params": {}})
     listed = _answer(lines, 2, begun, limit).get("tools")
     tools = listed if isinstance(listed, list) else []
+    if call is not None:
+        _say(process, {"id": 3, "method": "tools/call", "params": {"name": call, "arguments": {}}})
+        result = _answer(lines, 3, begun, limit)
+        if result.get("isError") is True:
+            raise _Failed(f"its tools fail: {_said(result)}")
     return Answer(seconds, tuple(str(tool.get("name")) for tool in tools if isinstance(tool, dict)))
 
 
@@ -119,6 +130,14 @@ def _answer(lines: queue.Queue[bytes | None], number: int, begun: float, limit: 
         if not isinstance(result, dict):
             raise _Failed(f"it refused: {json.dumps(message.get('error'))[:SHOWN]}")
         return result
+
+
+def _said(result: Mapping[str, Any]) -> str:
+    """The text of a tool's result, on one line."""
+    content = result.get("content")
+    blocks = content if isinstance(content, list) else []
+    texts = [str(block.get("text", "")) for block in blocks if isinstance(block, dict)]
+    return " ".join(" ".join(texts).split())[:SHOWN]
 
 
 def _last_words(errors: IO[bytes]) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import ClientError
 from . import files, lock, receipt, rule, settings
-from .entry import NAME, commands, is_launcher, started, written
+from .entry import HOME, NAME, commands, env_of, is_launcher, started, written
 from .program import starter
 from .receipt import Receipt, digest
 from .registration import Found, Here, installed, look
@@ -54,7 +55,19 @@ def plan(client: Client, here: Here) -> Plan:
     change = Change(found.path, found.text, new) if new != found.text else None
     own = rule.text().encode()
     stays = found.rule_state in ("current", "edited")
-    return Plan(client, found, change, None if stays else Change(found.rule_path, found.rule, own))
+    done = Plan(client, found, change, None if stays else Change(found.rule_path, found.rule, own))
+    for one in done.changes:
+        _refuse_no_folder(one.path.parent, here)
+    return done
+
+
+def _refuse_no_folder(folder: Path, here: Here) -> None:
+    """Raise `ClientError` where a folder that is to hold a file cannot be one."""
+    there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
+    if not there.is_dir():
+        what = "a link to nothing" if there.is_symlink() and not there.exists() else "no folder"
+        text = f"{here.short(there)} is {what}, and a folder is needed there. Nothing was changed."
+        raise ClientError(f"{text} Move it away, then run this again.")
 
 
 def refuse(client: Client, found: Found, here: Here) -> None:
@@ -93,11 +106,19 @@ def agree(changes: Iterable[Change], shown: str | None) -> None:
         raise ClientError("a file was changed since this was shown. Nothing was written; look at it again.")
 
 
-def setup(client: Client, here: Here, clock: lock.Clock | None = None, *, shown: str | None = None) -> Plan:
+def setup(
+    client: Client,
+    here: Here,
+    clock: lock.Clock | None = None,
+    *,
+    shown: str | None = None,
+    waiting: lock.Waiting | None = None,
+) -> Plan:
     """Write what has to be written, under the agent's own lock; returns what was changed.
 
-    `shown` is the `digest_of` the changes that a person has agreed to: no others are made. Raises `ClientError`
-    where it may not, `OSError` where a file cannot be written; nothing is changed then.
+    `shown` is the `digest_of` the changes that a person has agreed to: no others are made. `waiting` is as in
+    `lock.held`. Raises `ClientError` where it may not, `OSError` where a file cannot be written; nothing is
+    changed then.
     """
     first = plan(client, here)
     agree(first.changes, shown)
@@ -110,7 +131,7 @@ def setup(client: Client, here: Here, clock: lock.Clock | None = None, *, shown:
         if first.settings is None:
             _write(first, here, made)
             return first
-        with lock.held(first.found.path, clock):
+        with lock.held(first.found.path, clock, waiting):
             now = plan(client, here)  # others may have written until the lock was ours
             agree(now.changes, shown)
             _write(now, here, made)
@@ -125,6 +146,7 @@ def _write(now: Plan, here: Here, made: list[Path]) -> None:
     saved = _receipt(now, here, made)
     earlier = receipt.load(here.home, saved.client, saved.settings)
     receipt.save(here.home, saved)
+    homes = other_homes(now.found, here)
     try:
         if now.rule is not None:
             files.write(now.rule.path, now.rule.after or b"")
@@ -138,6 +160,8 @@ def _write(now: Plan, here: Here, made: list[Path]) -> None:
         else:
             receipt.save(here.home, earlier)
         raise
+    for home in homes:
+        receipt.drop(home, saved.client, saved.settings)
 
 
 def _undo(change: Change | None) -> None:
@@ -150,7 +174,7 @@ def _undo(change: Change | None) -> None:
 def _receipt(now: Plan, here: Here, made: list[Path]) -> Receipt:
     """The new receipt; what an earlier one says of the time before the first setup stays true."""
     found = now.found
-    earlier = receipt.load(here.home, now.client.name, str(found.path))
+    earlier = earlier_receipt(now.client, found, here)
     after = now.settings.after if now.settings is not None else found.text
     folders = tuple(str(folder) for folder in made)
     if earlier is not None:
@@ -159,6 +183,23 @@ def _receipt(now: Plan, here: Here, made: list[Path]) -> Receipt:
     return Receipt(
         now.client.name, str(found.path), str(found.rule_path), before, digest(after or b""), folders
     )
+
+
+def earlier_receipt(client: Client, found: Found, here: Here) -> Receipt | None:
+    """The receipt of what stands in the settings, kept in this Backstory's folder or in its own one."""
+    for home in (here.home, *other_homes(found, here)):
+        if (kept := receipt.load(home, client.name, str(found.path))) is not None:
+            return kept
+    return None
+
+
+def other_homes(found: Found, here: Here) -> list[Path]:
+    """Folders of Backstory, other than this run's, that a receipt may lie in: an entry names the one it was made in."""
+    if found.owner not in ("ours", "dead"):
+        return []
+    named = env_of(found.entry).get(HOME)
+    home = Path(named) if named else here.default
+    return [home] if home is not None and home.is_absolute() and home != here.home else []
 
 
 def before_us(text: bytes | None, earlier: Receipt | None) -> bytes | None:

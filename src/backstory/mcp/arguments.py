@@ -51,7 +51,7 @@ def _value(name: str, schema: Schema, value: Any) -> Any:
         return value
     if isinstance(value, str):
         value = _lone.sub("\ufffd", value)
-    if not isinstance(value, str) or not value.strip() or len(value) > schema["maxLength"]:
+    if not isinstance(value, str) or not value.strip() or len(value) > schema.get("maxLength", len(value)):
         raise BadArgument(name, f"has to be {_what(schema)}.")
     return value.strip()
 
@@ -60,4 +60,6 @@ def _what(schema: Schema) -> str:
     """What a value has to be, in words."""
     if schema["type"] == "integer":
         return f"a whole number from {schema['minimum']:,} to {schema['maximum']:,}"
+    if "maxLength" not in schema:
+        return "a text that is not empty"
     return f"a text of 1 to {schema['maxLength']:,} characters"

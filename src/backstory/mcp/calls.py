@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ..memory.recall import Passage, Recall
 
 LEARN = "Ask the user to run: backstory learn"
+_cited = re.compile(r"\S*[/\d]")
+"""How a message begins that begins with a source or an id."""
 _overlong = re.compile(r"(?:fact/|[ef])\d{19,}")
 
 Arguments = dict[str, Any]
@@ -71,7 +73,8 @@ class Calls:
             raise
         except BackstoryError as error:
             words = one_line(str(error), 600)
-            raise ToolFailed(words[:1].upper() + words[1:]) from error
+            # A source is copied back as it is written.
+            raise ToolFailed(words if _cited.match(words) else words[:1].upper() + words[1:]) from error
         except Exception as error:
             self._holding.close()
             if self._env.get("BACKSTORY_DEBUG"):
@@ -97,12 +100,13 @@ class Calls:
             arguments["query"],
             workspace,
             folder=self._folder,
-            project=arguments.get("project"),
+            project=_project(arguments),
             since=_since(arguments),
             limit=arguments.get("limit", HITS),
         )
         if not found.results:
-            return _nothing(found, narrowed="project" in arguments or "since" in arguments)
+            narrowed = _project(arguments) is not None or "since" in arguments
+            return _nothing(found, narrowed=narrowed)
         head = f"{_searched(found)}, best first. open takes a source and a position.{_repaired(found)}"
         return page(head, found.results, _room(arguments), words=found.words)
 
@@ -146,7 +150,7 @@ class Calls:
     def _remember(self, archive: Archive, arguments: Arguments) -> str:
         workspace = self._place(archive)
         kept = archive.memory.remember(
-            arguments["text"], workspace, project=arguments.get("project"), author="agent"
+            arguments["text"], workspace, project=_project(arguments), author="agent"
         )
         return _said(f"Kept in the workspace {one_line(workspace)} as {heading(kept)}:", kept)
 
@@ -193,6 +197,12 @@ def _now() -> int:
 def _room(arguments: Arguments) -> int:
     found: int = arguments.get("max_tokens", TOKENS)
     return found
+
+
+def _project(arguments: Arguments) -> str | None:
+    """The project by its name; null for all."""
+    found: str | None = arguments.get("project")
+    return None if found == "*" else found
 
 
 def _since(arguments: Arguments) -> int | None:

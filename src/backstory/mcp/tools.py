@@ -12,8 +12,9 @@ HITS, MOST_HITS = 5, 20
 Tool = dict[str, Any]
 
 
-def _text(words: str, longest: int = 200) -> dict[str, Any]:
-    return {"type": "string", "minLength": 1, "maxLength": longest, "description": words}
+def _text(words: str, longest: int | None = 200) -> dict[str, Any]:
+    own = {"type": "string", "minLength": 1, "description": words}
+    return own if longest is None else {**own, "maxLength": longest}
 
 
 def _whole(words: str, least: int, most: int, default: int | None = None) -> dict[str, Any]:
@@ -54,9 +55,11 @@ def _recall() -> Tool:
         ' "as before", "like last time" or "we decided". The words are searched for as they are: give names,'
         " identifiers and error text, not a question about them.",
         {
-            "query": _text("The words to look for, or an error's text.", 4_000),
+            "query": _text(
+                "The words to look for, or an error's text; of a long one its beginning and its end.", None
+            ),
             "project": _text(
-                "Only this project, by its folder's name. Left out: all, the one at hand first."
+                'Only this project, by its folder\'s name, or "*" for all. Left out: all, the one at hand first.'
             ),
             "limit": _whole("How many passages.", 1, MOST_HITS, HITS),
             "since": _SINCE,

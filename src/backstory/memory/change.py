@@ -134,23 +134,35 @@ def edit_exchange(
 ) -> None:
     """Give an exchange another question or answer, wherever it is kept; learning again keeps the new text.
 
-    The place of the old one is overwritten. Raises `InputError` for no text, and for an exchange that is not there.
+    A half that is not given, or has this text already, stays as recorded and grows with the record. The place of the
+    old text is overwritten. Raises `InputError` for no text, and for an exchange that is not there.
     """
     with overwriting(connection, "memory_fts"):
         found = connection.execute("SELECT key, asked, answered FROM exchange WHERE n = ?", (n,)).fetchone()
         if found is None:
             raise InputError(f"e{n} was forgotten meanwhile.")
         key, old_asked, old_answered = found
-        new = (
-            old_asked if asked is None else _checked(asked),
-            old_answered if answered is None else _checked(answered),
+        new = _new(asked, old_asked), _new(answered, old_answered)
+        if new == (None, None):
+            return
+        connection.execute(
+            "INSERT INTO revision VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET at = excluded.at,"
+            " asked = coalesce(excluded.asked, asked), answered = coalesce(excluded.answered, answered)",
+            (key, *new, now),
         )
-        connection.execute("INSERT OR REPLACE INTO revision VALUES (?, ?, ?, ?)", (key, *new, now))
         copies = connection.execute(
-            "UPDATE exchange SET asked = ?, answered = ? WHERE key = ? RETURNING n", (*new, key)
+            "UPDATE exchange SET asked = coalesce(?, asked), answered = coalesce(?, answered) WHERE key = ?"
+            " RETURNING n",
+            (*new, key),
         ).fetchall()
         keep.put(connection, [copy for (copy,) in copies])
         vocabulary.prune(connection)
+
+
+def _new(text: str | None, old: str) -> str | None:
+    """The text that a half of an exchange is given; null where it keeps what it has, and goes on growing."""
+    clean = None if text is None else _checked(text)
+    return None if clean == old.strip() else clean
 
 
 def forget(

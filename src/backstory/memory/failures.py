@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -23,7 +23,7 @@ LINE = 3
 """Words of a line that is enough by itself where a query and an error share it."""
 CANDIDATES = 60
 ASKED = 60
-"""Words of a query that are looked at."""
+"""Words of a query that are looked at: those of its last lines, where it has more."""
 
 _COMMON = """
 abort aborted above args argument arguments assert assertion assertionerror build bundle call called cannot check
@@ -49,7 +49,7 @@ JOIN conversation ON conversation.n = mended.conversation JOIN session ON sessio
 WHERE mended_fts MATCH :expression AND conversation.workspace = :workspace
 AND (:project IS NULL OR conversation.project = :project COLLATE NOCASE)
 AND (:since IS NULL OR mended.at >= :since)
-ORDER BY bm25(mended_fts, 1.0, 0, 0) LIMIT :limit
+ORDER BY bm25(mended_fts, 1.0, 0, 0, 0) LIMIT :limit
 """
 # CROSS JOIN keeps the planner from beginning with all conversations of the workspace.
 _OWN = "CROSS JOIN conversation ON conversation.n = mended.conversation WHERE conversation.workspace = ?"
@@ -86,7 +86,8 @@ def repeated(connection: sqlite3.Connection, query: str, scope: Scope, limit: in
 
     Copies in forks count once, for the session that began first.
     """
-    asked = _asked(connection, query[: terms.LONGEST_QUERY], scope.workspace)
+    query = terms.ends(query)
+    asked = _asked(connection, query, scope.workspace)
     if not asked.weights:
         return []
     values = {
@@ -104,12 +105,20 @@ def repeated(connection: sqlite3.Connection, query: str, scope: Scope, limit: in
         if fit > 0 and (key not in fitting or _began(one) < _began(fitting[key][1])):
             fitting[key] = fit, one
 
-    def order(pair: tuple[float, _Candidate]) -> tuple[bool, float, int, int]:
+    told = [" ".join(line.split()) for line in volatile.told(query)]
+
+    def order(pair: tuple[float, _Candidate]) -> tuple[bool, float, int, int, int]:
         fit, one = pair
         elsewhere = not (scope.folder and one.folder and is_near(scope.folder, one.folder))
-        return elsewhere, -fit, -(one.at or 0), one.n
+        return elsewhere, -fit, -_literally(told, one.error), -(one.at or 0), one.n
 
     return [one.n for _, one in sorted(fitting.values(), key=order)[:limit]]
+
+
+def _literally(told: Sequence[str], error: str) -> int:
+    """How many lines of a query stand in an error as they are, their numbers and folders too."""
+    whole = " ".join(error.split())
+    return sum(line in whole for line in told)
 
 
 def names(line: str) -> list[str]:
@@ -129,8 +138,9 @@ def _asked(connection: sqlite3.Connection, query: str, workspace: int) -> _Asked
     named = {token for line in said for name in names(line) for token in terms.expanded(name).split()[:1]}
     telling = [word for line in lines for word in _telling(line)]
     every = [word for line in lines for word in line.split()]
+    last = [word for line in reversed(lines) for word in _telling(line)]
     common = len(set(telling)) < WORDS - 1 and not named
-    words = list(dict.fromkeys(every if telling and common else telling))[:ASKED]
+    words = list(dict.fromkeys(every if telling and common else last))[:ASKED]
     (total,) = connection.execute(f"SELECT count(*) FROM mended {_OWN}", (workspace,)).fetchone()
     weights = {}
     for word in words:

@@ -42,8 +42,8 @@ def put_mended(connection: sqlite3.Connection, n: int, one: Mended) -> None:
     """Index a mended failure."""
     paths = " ".join(path for path, _, _ in one.changed)
     connection.execute(
-        "INSERT OR REPLACE INTO mended_fts (rowid, error, command, paths) VALUES (?, ?, ?, ?)",
-        (n, *map(terms.expanded, (volatile.steady(one.error), one.command, paths))),
+        "INSERT OR REPLACE INTO mended_fts (rowid, error, command, paths, ran) VALUES (?, ?, ?, ?, ?)",
+        (n, *map(terms.expanded, (volatile.steady(one.error), one.command, paths, "\n".join(one.ran)))),
     )
 
 

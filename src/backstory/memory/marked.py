@@ -38,8 +38,10 @@ def forgotten(connection: sqlite3.Connection, wanted: Iterable[int]) -> set[int]
     return {int(key) for (key,) in found}
 
 
-def revisions(connection: sqlite3.Connection, wanted: Iterable[int]) -> dict[int, tuple[str, str]]:
-    """The texts that a person gave to exchanges, by key: question and answer."""
+def revisions(
+    connection: sqlite3.Connection, wanted: Iterable[int]
+) -> dict[int, tuple[str | None, str | None]]:
+    """The texts that a person gave to exchanges, by key: question and answer, null for what was not edited."""
     found = connection.execute(
         f"SELECT key, asked, answered FROM revision WHERE key IN ({_KEYS})", (_encoded(wanted),)
     )
@@ -59,14 +61,20 @@ def standing(connection: sqlite3.Connection, found: Sequence[Prepared]) -> Stand
             continue
         texts = edited.get(one.row.key)
         if texts is None and place == 0 and one.in_manifest in edited:
-            # It was edited before its message came, so the answer is none of the edit.
             texts = edited[one.in_manifest]
-            texts = (texts[0], texts[1] or one.row.answered)
-        rows.append(one.row if texts is None else replace(one.row, asked=texts[0], answered=texts[1]))
+        rows.append(one.row if texts is None else _as_edited(one.row, *texts))
         if texts is None:
             for kind, count in one.masked.items():
                 counts[kind] = counts.get(kind, 0) + count
     return Standing(rows, frozenset(left), counts)
+
+
+def _as_edited(row: Row, asked: str | None, answered: str | None) -> Row:
+    return replace(
+        row,
+        asked=row.asked if asked is None else asked,
+        answered=row.answered if answered is None else answered,
+    )
 
 
 def settle(connection: sqlite3.Connection, found: Sequence[Prepared]) -> None:
@@ -74,8 +82,7 @@ def settle(connection: sqlite3.Connection, found: Sequence[Prepared]) -> None:
     for one in found[:1]:
         if one.in_manifest != one.row.key:
             connection.execute(
-                "UPDATE OR IGNORE revision SET key = ?1, answered = coalesce(nullif(answered, ''), ?3) WHERE key = ?2",
-                (one.row.key, one.in_manifest, one.row.answered),
+                "UPDATE OR IGNORE revision SET key = ? WHERE key = ?", (one.row.key, one.in_manifest)
             )
             drop_revisions(connection, [one.in_manifest])
 

@@ -58,8 +58,10 @@ def open(
     elif position in positions:
         place = positions.index(position)
     else:
-        known = f"from {positions[0]} to {positions[-1]}"
-        raise InputError(f"{source} has no exchange {position}; its positions go {known}.")
+        known = f"its positions go from {positions[0]} to {positions[-1]}"
+        if len(positions) == 1:
+            known = f"its only position is {positions[0]}"
+        raise InputError(f"{source} has no exchange {position}; {known}.")
     wanted = numbers[max(place - around, 0) : place + around + 1]
     passages = {found.id: found for found, _ in numbered(connection, wanted)}
     return Opened(passages[f"e{numbers[place]}"], tuple(passages[f"e{n}"] for n in wanted), len(rows))

@@ -20,6 +20,8 @@ Where more fit, the index chooses, whose own measure knows nothing of workspaces
 """
 FIRST = 1_000
 """Of these the ones in scope are taken first; only where they do not fill the pool all matches are looked at."""
+FAILED = 20
+"""Exchanges that come to them because a failure that was mended there has words of the query."""
 BUDGET = 4_000
 """Matches that the index ranks; what is too common for that counts in the second ranking only."""
 MOST = 32
@@ -75,6 +77,17 @@ AND (:project IS NULL OR coalesce(conversation.project, fact.project) = :project
 AND (:since IS NULL OR coalesce(exchange.at, fact.at) >= :since)
 ORDER BY found.fit LIMIT :limit
 """
+_FAILED = """
+SELECT 2 * exchange.n FROM (
+    SELECT rowid AS n, rank FROM mended_fts WHERE mended_fts MATCH :expression
+) AS found JOIN mended ON mended.n = found.n
+JOIN conversation ON conversation.n = mended.conversation
+JOIN exchange ON exchange.conversation = mended.conversation AND exchange.position = mended.position
+WHERE conversation.workspace = :workspace
+AND (:project IS NULL OR conversation.project = :project COLLATE NOCASE)
+AND (:since IS NULL OR exchange.at >= :since)
+ORDER BY found.rank LIMIT :limit
+"""
 _AROUND = """
 SELECT DISTINCT near.n FROM exchange AS own JOIN exchange AS near ON near.conversation = own.conversation
 AND near.position BETWEEN own.position - {reach} AND own.position + {reach}
@@ -82,7 +95,11 @@ WHERE own.n IN (SELECT value FROM json_each(?)) AND (? IS NULL OR near.at >= ?)
 """
 _TEXTS = f"""
 SELECT found.row, exchange.conversation, exchange.position, coalesce(conversation.folder, fact.folder),
-       coalesce(exchange.at, fact.at), found.own, found.title, found.paths
+       coalesce(exchange.at, fact.at), found.own, found.title, found.paths, coalesce((
+           SELECT ' ' || group_concat(error || ' ' || command || ' ' || paths || ' ' || ran, ' ') || ' '
+           FROM mended_fts WHERE rowid IN (
+               SELECT n FROM mended WHERE mended.conversation = exchange.conversation
+               AND mended.position = exchange.position)), '')
 FROM (
     SELECT rowid AS row, substr(own, 1, {LONGEST}) AS own, title, paths FROM memory_fts
     WHERE rowid IN (SELECT value FROM json_each(?))
@@ -98,7 +115,14 @@ def ranked(
     wanted, counts, repaired = vocabulary.known(connection, asked, scope.workspace)
     own = Own(connection, scope.workspace)
     if own.marks is not None:
-        counted = [(term, own.about(_any([term]), count)) for term, count in zip(wanted, counts, strict=True)]
+        counted = [
+            (
+                term,
+                own.about(_any([term]), count)
+                or vocabulary.failed_with(connection, term.forms, scope.workspace),
+            )
+            for term, count in zip(wanted, counts, strict=True)
+        ]
         wanted, counts = [term for term, count in counted if count], [count for _, count in counted if count]
     words = tuple(repaired.get(term.word, term.word) for term in asked if term.weight == 1)
     if not wanted:
@@ -106,7 +130,8 @@ def ranked(
     if len(wanted) > MOST:
         rarest = sorted(range(len(wanted)), key=lambda n: counts[n])[:MOST]
         wanted, counts = [wanted[n] for n in rarest], [counts[n] for n in rarest]
-    texts = _texts(connection, _pool(own, wanted, counts, scope), scope, len(tuning.near))
+    pool = dict.fromkeys([*_pool(own, wanted, counts, scope), *_failed(connection, wanted, scope)])
+    texts = _texts(connection, list(pool), scope, len(tuning.near))
     found = score.scores(
         texts,
         wanted,
@@ -135,6 +160,18 @@ def _pool(own: Own, wanted: Sequence[Term], counts: Sequence[int], scope: Scope)
         # All words are common, and the scope has none of the newest rows that have them.
         found.update(dict.fromkeys(_fitting(own, _any(wanted), 0, -1, scope)))
     return list(found)[:POOL]
+
+
+def _failed(connection: sqlite3.Connection, wanted: Sequence[Term], scope: Scope) -> list[int]:
+    """Rows of exchanges in which a failure with words of a query was mended, those that fit best first."""
+    values = {
+        "expression": _any(wanted),
+        "workspace": scope.workspace,
+        "project": scope.project,
+        "since": scope.since,
+        "limit": FAILED,
+    }
+    return [row for (row,) in connection.execute(_FAILED, values)]
 
 
 def _fitting(own: Own, expression: str, after: int, ranked: int, scope: Scope) -> list[int]:

@@ -1,4 +1,4 @@
-"""How well texts fit the terms of a query: BM25 over a text's own words, its neighbours', its title and its paths."""
+"""How well texts fit the terms of a query: BM25 over a text's own words, its neighbours' and what is beside them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ class Tuning(Struct, frozen=True):
     """Words of the exchanges beside this one, and of those behind them, as a share of its own."""
     title: float = 1.0
     paths: float = 0.6
+    failure: float = 0.3
+    """Words of a failure that was mended in the exchange: of its command, its error and what made it pass."""
     coverage: float = 0.5
     """What a text gains that has all words of the query."""
     session: float = 0.15
@@ -45,10 +47,11 @@ class Text(Struct, frozen=True):
     own: str
     title: str
     paths: str
+    failure: str
 
 
 class _Counted(Struct, frozen=True):
-    """How often each term stands in a text, longer texts counted down; and in its title and its paths, at most once."""
+    """How often each term stands in a text, longer texts counted down; and aside of it, in each part at most once."""
 
     own: list[float]
     aside: list[float]
@@ -103,15 +106,17 @@ def _counted(texts: Mapping[int, Text], wanted: Sequence[Term], tuning: Tuning) 
     needles = [[_needle(form) for form in term.forms] for term in wanted]
     lengths = {row: text.own.count(" ") for row, text in texts.items()}
     average = sum(lengths.values()) / max(len(lengths), 1) or 1.0
-    aside: dict[tuple[str, str], list[float]] = {}
+    aside: dict[tuple[str, str, str], list[float]] = {}
     found = {}
     for row, text in texts.items():
         norm = 1 - tuning.length + tuning.length * lengths[row] / average
         own = [sum(map(text.own.count, forms)) / norm for forms in needles]
-        key = (text.title, text.paths)
+        key = (text.title, text.paths, text.failure)
         if key not in aside:
             aside[key] = [
-                tuning.title * _is_in(text.title, forms) + tuning.paths * _is_in(text.paths, forms)
+                tuning.title * _is_in(text.title, forms)
+                + tuning.paths * _is_in(text.paths, forms)
+                + tuning.failure * _is_in(text.failure, forms)
                 for forms in needles
             ]
         found[row] = _Counted(own, aside[key])

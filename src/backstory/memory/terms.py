@@ -10,12 +10,13 @@ from functools import lru_cache
 from msgspec import Struct
 
 from ..store.indexing import plain
+from . import volatile
 from .stem import stem
 
 LONGEST_QUERY = 8_000
-"""Characters of a query that are looked at."""
+"""Characters of a query that are looked at: of a longer one a quarter from its beginning and the rest from its end."""
 MOST_TERMS = 40
-"""Words of a query that are looked for."""
+"""Words of a query that are looked for; of more, those of the last lines that say what went wrong."""
 PART = 0.4
 """Weight of a part of an identifier that a query names, beside the whole."""
 JOINED = 40
@@ -146,18 +147,36 @@ def folded(word: str) -> str:
     return "".join(one for one in apart if not unicodedata.combining(one)).lower()
 
 
+def ends(query: str) -> str:
+    """What of a query is looked at; no word, and no line that is not too long, is cut."""
+    if len(query) <= LONGEST_QUERY:
+        return query
+    head, tail = query[: LONGEST_QUERY // 4], query[LONGEST_QUERY // 4 + 1 - LONGEST_QUERY :]
+    for blank in ("\n", " "):
+        if blank in head[-WRITTEN:] and blank in tail[:WRITTEN]:
+            return head[: head.rindex(blank)] + "\n" + tail[tail.index(blank) + 1 :]
+    return f"{head}\n{tail}"
+
+
 def terms(query: str) -> list[Term]:
     """What a query asks for, each once, at most `MOST_TERMS`: first what it says, then what that implies."""
-    text = whole(plain(query[:LONGEST_QUERY]))
+    text = whole(plain(ends(query)))
     said = _each_once(_said(text, STOPWORDS)) or _each_once(_said(text, frozenset()))
-    said = said[:MOST_TERMS]
+    if len(said) > MOST_TERMS:
+        # A traceback says at its end what went wrong, and begins with where.
+        last = "\n".join([*reversed(volatile.told(text)), text])
+        first = {term.forms[0] for term in _each_once(_said(last, STOPWORDS))[:MOST_TERMS]}
+        said = [term for term in said if term.forms[0] in first] or said[:MOST_TERMS]
     known = {form for term in said for form in term.forms}
     implied = _each_once(part for one in said for part in _implied(one))
     return said + [term for term in implied if term.forms[0] not in known][:MOST_TERMS]
 
 
 def _each_once(found: Iterable[Term]) -> list[Term]:
-    return list({term.forms[0]: term for term in reversed(list(found))}.values())[::-1]
+    first: dict[tuple[str, ...], Term] = {}
+    for term in found:
+        first.setdefault(term.forms[0], term)
+    return list(first.values())
 
 
 def _said(text: str, stopwords: frozenset[str]) -> Iterator[Term]:

@@ -90,14 +90,11 @@ def known(
     is_short = sum(term.weight == 1 for term in wanted) <= MOST
     for term in wanted:
         count = _rows(connection, term.forms)
-        unknown = not (count and _stands(connection, term.forms, workspace))
-        if (
-            is_short
-            and unknown
-            and _plain.fullmatch(term.word)
-            and not _failed_with(connection, term.forms, workspace)
-        ):
-            term, count = _instead(connection, term, workspace, taken)
+        if not (count and _stands(connection, term.forms, workspace)):
+            if failed_with(connection, term.forms, workspace):
+                count = max(count, 1)
+            elif is_short and _plain.fullmatch(term.word):
+                term, count = _instead(connection, term, workspace, taken)
         if count:
             found.append(term)
             counts.append(count)
@@ -137,8 +134,8 @@ def _uses(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]], work
     return len(connection.execute(_STANDS, (expression, workspace, most)).fetchall())
 
 
-def _failed_with(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]], workspace: int) -> bool:
-    """Whether any of these stands in an error that was mended in this workspace: it is no slip then."""
+def failed_with(connection: sqlite3.Connection, forms: Sequence[tuple[str, ...]], workspace: int) -> bool:
+    """Whether any of these stands in a failure that was mended in this workspace: it is no slip then."""
     expression = " OR ".join(map(terms.expression, forms))
     found = connection.execute(
         "SELECT 1 FROM mended_fts JOIN mended ON mended.n = mended_fts.rowid"

@@ -27,4 +27,18 @@ def steady(text: str) -> str:
 
 def lines(text: str) -> list[str]:
     """The lines that say what went wrong, steady; where in the code it did, is left out."""
-    return [steady(line) for line in text.splitlines() if line.strip() and not _frame.match(line)]
+    return [steady(line) for line in told(text)]
+
+
+def told(text: str) -> list[str]:
+    """The lines that say what went wrong, as they are: no frames, nor the code that Python shows below one."""
+    found: list[str] = []
+    code: int | None = None
+    for line in text.splitlines():
+        indent = len(line) - len(line.lstrip())
+        if _frame.match(line):
+            code = indent if line.lstrip().startswith('File "') else None
+        elif line.strip() and (code is None or indent <= code):
+            found.append(line)
+            code = None
+    return found

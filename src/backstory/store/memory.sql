@@ -49,8 +49,8 @@ CREATE INDEX exchange_place ON exchange (conversation, position);
 -- What a person made of an exchange; it stands wherever the exchange is learned.
 CREATE TABLE revision (
     key      INTEGER PRIMARY KEY,
-    asked    TEXT NOT NULL,
-    answered TEXT NOT NULL,
+    asked    TEXT,                              -- null: as recorded, and it grows with the record
+    answered TEXT,                              -- likewise
     at       INTEGER NOT NULL
 );
 
@@ -91,7 +91,7 @@ CREATE VIRTUAL TABLE memory_fts USING fts5 (
     own, title, paths, tokenize = "unicode61 remove_diacritics 0"
 );
 CREATE VIRTUAL TABLE mended_fts USING fts5 (
-    error, command, paths, tokenize = "unicode61 remove_diacritics 0"
+    error, command, paths, ran, tokenize = "unicode61 remove_diacritics 0"
 );
 -- The tokens of the index.
 CREATE VIRTUAL TABLE memory_terms USING fts5vocab ('memory_fts', 'row');

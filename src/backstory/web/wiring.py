@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..cli.connecting import answered, diff, outline
-from ..cli.setup import AFTER, tested, troubles, written
+from ..cli.setup import AFTER, sees, tested, troubles, written
 from ..cli.text import UNICODE
 from ..clients import disconnect, setup
 from ..clients.elsewhere import elsewhere, how_to_leave
@@ -120,7 +120,7 @@ def carry_out(where: Here, what: Target, digest: str) -> tuple[list[str], str]:
     got = answer(what.client, look(what.client, where), where)
     words = [f"{title} is connected: {written(plan)}."] if plan.changes else []
     words += [f"{tested(title, got)}.", *troubles(plan, where)]
-    words.append(AFTER.format(title=title, name=what.client.name))
+    words.append(AFTER.format(sees=sees(plan), name=what.client.name))
     return words, "fail" if got.problem is not None else ""
 
 
