@@ -212,6 +212,20 @@ def test_a_short_word_is_not_repaired_and_a_longer_one_by_one_slip_only(store: s
     assert rank.ranked(store, "lixmitr", SCOPE, 5).repaired == {}
 
 
+def test_a_word_of_four_letters_is_repaired_by_a_swap_only(store: sqlite3.Connection) -> None:
+    fact(store, "skip the field of the file")
+    assert rank.ranked(store, "ship", SCOPE, 5).repaired == {}
+    assert rank.ranked(store, "fiel", SCOPE, 5).repaired == {"fiel": "file"}
+    assert rank.ranked(store, "skpi", SCOPE, 5).repaired == {"skpi": "skip"}
+    assert rank.ranked(store, "fild", SCOPE, 5).repaired == {}
+
+
+def test_a_word_that_everybody_writes_rightly_is_no_slip(store: sqlite3.Connection) -> None:
+    fact(store, "the river is rarer than allways and theirselves")
+    for word in ("never", "rather", "always", "themselves"):
+        assert rank.ranked(store, word, SCOPE, 5).repaired == {}
+
+
 def test_of_equal_repairs_the_one_with_the_same_first_letter_then_the_more_frequent_is_taken(
     store: sqlite3.Connection,
 ) -> None:

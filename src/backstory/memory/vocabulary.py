@@ -18,6 +18,8 @@ SHORTEST, LONGEST = 3, 24
 """Letters of a word that is kept here."""
 REPAIRED = 4
 """Letters of the shortest word that is repaired."""
+SWAPPED = 4
+"""Letters of the longest word of which only a swap is repaired: with a letter changed it is another word as soon."""
 MOST = 12
 """Words of the longest query that is repaired: in a pasted text much stands nowhere, and the rest finds it."""
 GUESSED = 0.7
@@ -31,6 +33,28 @@ OF_TEXT = 4_000
 FAR = 8
 """Letters from which two slips in a word are repaired."""
 
+_ORDINARY = """
+above across actually after again against almost alone along already although always among another anybody anyone
+anything anyway anywhere apart around aside away back became become becomes before began begin being below beneath
+beside besides best better between beyond bring came come comes coming common could despite different down during
+early easily either else enough especially even ever every everybody everyone everything everywhere exactly except
+fairly far finally first following former forward four full fully further gave give given gives going gone good great
+half hardly hence herself himself however indeed instead itself keep kept knew know known large largely last late
+lately later latter least less little long longer made mainly make makes making many maybe mean means meanwhile
+merely might mine mostly myself namely near nearly necessary need needed needs neither never nevertheless next nobody
+none nonetheless normally nothing nowhere obviously often once onto other others otherwise ought ours ourselves
+outside over overall particular perhaps please possible possibly previous previously probably quickly quite
+rarely rather really recent recently right round said same seem seemed seems seen several shall should simple simply
+since slightly slowly small somebody somehow someone something sometimes somewhat somewhere soon still such suddenly
+sure take taken takes taking tell than thank thanks that their theirs them themselves then thence there thereby
+therefore these they thing things think third this those though three through throughout thus together told took
+toward towards tried tries truly trying twice under unless unlike unlikely until upon used useful using usually
+various very want wanted wants well went were what whatever when whence whenever where whereas whereby wherever
+whether which whichever while whoever whole whom whose will wish with within without wonder would yesterday yours
+yourself yourselves today tomorrow
+"""
+ORDINARY = frozenset(_ORDINARY.split()) | terms.STOPWORDS
+"""Words that everybody writes rightly and that name nothing: one that stands nowhere is no slip."""
 _STANDS = """
 SELECT 1 FROM memory_fts
 LEFT JOIN exchange ON memory_fts.rowid % 2 = 0 AND exchange.n = memory_fts.rowid / 2
@@ -105,6 +129,8 @@ def _instead(
     connection: sqlite3.Connection, term: Term, workspace: int, taken: dict[str, str]
 ) -> tuple[Term, int]:
     """What a word that stands nowhere is taken for, and in how many rows that stands."""
+    if term.word in ORDINARY:
+        return term, 0
     parts = _apart(connection, term.word, workspace)
     if parts is not None:
         taken[term.word] = " ".join(parts)
@@ -180,7 +206,7 @@ def _nearest(connection: sqlite3.Connection, word: str, workspace: int) -> str |
     near = []
     for candidate in _candidates(connection, word, slips):
         away = distance(word, candidate, slips)
-        if away <= slips:
+        if away <= slips and (len(word) > SWAPPED or sorted(candidate) == sorted(word)):
             near.append((away, candidate[0] != word[0], candidate))
     found: list[tuple[int, bool, int, str]] = []
     for away, other, one in sorted(near):

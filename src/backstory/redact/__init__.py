@@ -65,6 +65,8 @@ def is_clean(text: str) -> bool:
         at = runs.find(_LONG, end)
     if b"://" in raw and (b"@" in raw or b"curl" in raw or _cut_url.search(raw)):
         return False
+    if (b"ookie" in raw or b"OOKIE" in raw) and b"=" in raw:
+        return False
     folded = raw.translate(_FOLDED)
     if any(command in folded for command in _COMMANDS) and (b" -p" in raw or b"\t-p" in raw):
         return False

@@ -195,7 +195,7 @@ def _of_token(value: _Value) -> str | None:
     if _no_token.search(value.left) or (value.left and value.sep == b","):
         return None
     return (
-        "token" if is_secret(value.value, value.quoted or value.is_env, 12 if value.quoted else 16) else None
+        "token" if is_secret(value.value, value.quoted or value.is_env, 12 if value.quoted else 14) else None
     )
 
 

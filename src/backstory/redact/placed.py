@@ -37,8 +37,10 @@ _auth = re.compile(
 )
 _cookie = re.compile(r"cookie2?(?:\\{0,3}[\"'`])?\s{0,4}[:=,]\s{0,4}(?:\\{0,3}[\"'`])?", re.IGNORECASE)
 _pair = re.compile(r"([\w.$-]{1,64})=([^;\s\"'`,\\]{0,4096})(?:; ?)?")
-_long = re.compile(r"[\w-]{20}", re.ASCII)
+_long = re.compile(r"[\w-]{14}", re.ASCII)
 _userinfo = re.compile(r"[^\s/@:\"'`<>\\?#]{0,128}:([^\s/\"'`<>\\]{1,256})@(?=[\w.\[$%{-])")
+_bare_user = re.compile(r"([A-Za-z0-9_-]{20,256})@(?=[\w\[])", re.ASCII)
+"""A token in the user's place with no password, as git takes it."""
 _cut_url = re.compile(
     r"[^\s/@:\"'`<>\\?#()]{0,128}:(?!\d{1,5}(?!\w))([^\s/@:\"'`<>\\()\[\],]{6,256})(?=[ \t]{0,8}(?:[\r\n]|\Z))"
 )
@@ -185,7 +187,10 @@ def _cookies(text: str, low: bytes) -> list[Span]:
 
 
 def _urls(text: str, low: bytes) -> list[Span]:
-    """The password in `scheme://user:password@host`; user and host stay. The line may end before the host."""
+    """The password in `scheme://user:password@host`, the token in `scheme://token@host`; user and host stay.
+
+    The line may end before the host of a password.
+    """
     found = []
     at = low.find(b"://")
     while at >= 0:
@@ -193,8 +198,12 @@ def _urls(text: str, low: bytes) -> list[Span]:
         match = _userinfo.match(text, after)
         if match:
             after = match.end()
-            if at and text[at - 1].isalnum() and not _variable.match(match[1]) and "[masked:" not in match[1]:
+            if at and text[at - 1].isalnum() and not _variable.match(match[1]) and "[masked:" not in match[0]:
                 found.append(Span(*match.span(1), "url-password"))
+        elif (bare := _bare_user.match(text, after)) and at and text[at - 1].isalnum():
+            after = bare.end()
+            if is_random(bare[1]):
+                found.append(Span(*bare.span(1), "url-password"))
         elif short := _cut_url.match(text, after):
             image = _images.search(text, max(at - 24, 0), at)
             if at and text[at - 1].isalnum() and not image and is_password(short[1], quoted=False):
