@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,55 +24,29 @@ if TYPE_CHECKING:
     from ..web.status import Status
 
 
-def watch(
-    app: App,
-    sessions_dirs: tuple[Path, ...],
-    *,
-    status: Status | None = None,
-) -> None:
+def watch(app: App, sessions_dirs: tuple[Path, ...], *, status: Status | None = None) -> None:
     """Keep the archive up to date until a signal comes; the first pass is reported, then what arrives.
 
     `status` tells the pages that the same process serves what is going on.
     """
-    import time
-
     from ..capture.watch import Watcher
 
-    view, term = app.term.view, app.term
-
-    def log(text: str) -> None:
-        term.note(f"{clock(int(time.time() * 1000), view.tz)}  {text}")
-
+    folders = sessions_dirs or app.sessions_dirs
+    log = _log(app)
     with app.archive({"sync": False}) as archive:
         report = app.sync(archive, sessions_dirs, noting=False, also=status.progress if status else None)
         if status is not None:
             status.capture = "watching"
-        folders = sessions_dirs or app.sessions_dirs
         if archive.count():
-            term.write(draw_report(report))
-            term.write(draw_places(view, archive, folders))
+            app.term.write(draw_report(report))
+            app.term.write(draw_places(app.term.view, archive, folders))
         else:
             show_empty(app, archive, folders)
         for line in left_out(report):
             log(line)
-
-        def learn(session_ids: Collection[str] | None = None) -> None:
-            try:
-                found = keep_current(app, archive, session_ids)
-            except (BackstoryError, sqlite3.Error) as error:
-                # The record is what must go on; the memory catches up at the next start.
-                log(f"not learned: {error}")
-                return
-            news = [one for one in found if session_ids is None or not told.issuperset(ids_of(one))]
-            for report in news:
-                told.update(ids_of(report))
-            for line in learned_lines(news):
-                log(line)
-
-        # That a session is learned again after each change of it goes without saying.
-        told: set[str] = set()
-        learn()
-        term.note("Watching. Ctrl-C stops.")
+        learner = _Learner(app, archive, log)
+        learner.learn()
+        app.term.note("Watching. Ctrl-C stops.")
         watcher = Watcher(
             archive.connection,
             archive.sources,
@@ -80,9 +54,38 @@ def watch(
             sessions_dirs=folders,
             log=log,
             read=lambda report: log(_arrived(report)) if report.new_steps else None,
-            settled=lambda session_id: learn([session_id]),
+            settled=lambda session_id: learner.learn([session_id]),
         )
         watcher.run()
+
+
+def _log(app: App) -> Callable[[str], None]:
+    """Notes with the time before them."""
+    import time
+
+    return lambda text: app.term.note(f"{clock(int(time.time() * 1000), app.term.view.tz)}  {text}")
+
+
+class _Learner:
+    """Keeps the memory current beside the capture, and tells what is new."""
+
+    def __init__(self, app: App, archive: Archive, log: Callable[[str], None]) -> None:
+        self.app, self.archive, self.log = app, archive, log
+        self._told: set[str] = set()
+
+    def learn(self, session_ids: Collection[str] | None = None) -> None:
+        """Learn some sessions, or all that changed. That one is learned again after a change goes without saying."""
+        try:
+            found = keep_current(self.app, self.archive, session_ids)
+        except (BackstoryError, sqlite3.Error) as error:
+            # The record is what must go on; the memory catches up at the next start.
+            self.log(f"not learned: {error}")
+            return
+        news = [one for one in found if session_ids is None or not self._told.issuperset(ids_of(one))]
+        for report in news:
+            self._told.update(ids_of(report))
+        for line in learned_lines(news):
+            self.log(line)
 
 
 def keep_current(app: App, archive: Archive, session_ids: Collection[str] | None = None) -> list[Learned]:
