@@ -206,6 +206,37 @@ def test_a_page_follows_every_state_that_cline_s_file_went_through(home: Home) -
     assert len(seen) > 30
 
 
+def test_an_open_page_watches_a_real_session_grow_to_what_a_reload_shows(home: Home, visit: Open) -> None:
+    """The states that a reader saw while Cline worked, torn ones among them, pass under an open page."""
+    states = growth.growing_states()
+    grown = growth.GrowingSession(home.sessions, manifest={"version": 1, "session_id": "1796026921000_grow1"})
+    grown.put(states[0])
+    with home.archive() as archive, served(home) as where:
+        archive.sync()
+        page = visit(f"{where}/s/{grown.id}")
+        rows = (
+            "Object.fromEntries([...document.querySelectorAll('ol li.s')].map(one =>"
+            " [one.id, (one.querySelector('summary') ?? one).innerText]))"
+        )
+        counts = [len(page.evaluate(rows))]
+        for state in states[8::8] + states[-1:]:
+            grown.put(state)
+            archive.sync()
+            counts.append(until(lambda: more(page, rows, counts[-1] + 1)))
+        live_rows = page.evaluate(rows)
+        page.reload()
+        assert page.evaluate(rows) == live_rows
+    assert counts == sorted(counts)
+    assert counts[-1] > 30
+
+
+def more(page: Page, rows: str, least: int) -> int:
+    """How many rows a page has, once they are at least so many."""
+    found = len(page.evaluate(rows))
+    page.wait_for_timeout(20)
+    return found if found >= least else 0
+
+
 def drawn(html: str) -> dict[str, str]:
     """The digest of each step that an event carries, by its id."""
     import re
