@@ -170,7 +170,7 @@ def axe() -> str:
             "--no-fund",
             "--prefix",
             str(place),
-            "axe-core@4",
+            "axe-core@4.14.1",
         ]
-        subprocess.run(command, check=True, timeout=60, capture_output=True)
+        subprocess.run(command, check=True, timeout=180, capture_output=True)
     return script.read_text("utf-8")
