@@ -50,8 +50,8 @@ class Connected:
         self.settings = cline.root / ".cline" / "data" / "settings" / "cline_mcp_settings.json"
         self.rule = cline.root / ".cline" / "rules" / "backstory.md"
 
-    def backstory(self, *words: str) -> str:
-        """A verb, in the environment that Cline runs in."""
+    def backstory(self, *words: str, code: int = 0) -> str:
+        """A verb, in the environment that Cline runs in; it has to leave with `code`."""
         done = subprocess.run(
             [str(self.program), *words],
             cwd=self.cline.root,
@@ -61,7 +61,7 @@ class Connected:
             text=True,
             timeout=60,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == code, done.stdout + done.stderr
         return done.stdout
 
     def mcp(self, *words: str) -> None:
@@ -194,7 +194,8 @@ def test_what_setup_calls_broken_costs_cline_all_servers(connected: Connected) -
     document = json.loads(connected.settings.read_bytes())
     document["mcpServers"]["bad"] = {"args": ["x"]}
     connected.settings.write_text(json.dumps(document))
-    assert 'the entry "bad" has neither "command" nor "url"' in connected.backstory("setup", "cline")
+    said = connected.backstory("setup", "cline", code=1)
+    assert 'the entry "bad" has neither "command" nor "url"' in said
     assert connected.knows() == (True, False)
 
 
