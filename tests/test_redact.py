@@ -253,9 +253,9 @@ HOSTILE = [
 
 @pytest.mark.parametrize("part", HOSTILE)
 def test_hostile_text_takes_time_in_line_with_its_length(part: str) -> None:
-    """Two megabytes take a second or two where the work is linear, and hours where it is quadratic."""
-    text = part * (2_000_000 // len(part))
-    with within(60):
+    """A megabyte takes a second where the work is linear, and minutes at least where it is quadratic."""
+    text = part * (1_000_000 // len(part))
+    with within(20):
         redact.mask("https://a:b1c2@d key auth pass " + text + "\npassword=hunter22")
         redact.cut(text, len(text) // 3, len(text) // 2)
 
