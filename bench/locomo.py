@@ -39,7 +39,7 @@ class Dialog(NamedTuple):
         for number, (at, turns) in self.sessions.items():
             name = f"{at}_s{number:04d}"
             exchanges = [(turn, "") for turn in turns]
-            remembered.write(root, name, at, "/home/dev/work/dialog", f"Session {number}", exchanges)
+            remembered.write(root, name, at, "/projects/dialog", f"Session {number}", exchanges)
             names[name] = number
         return names
 
