@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from backstory.cli.main import run
+from backstory.demo import load, settings
 
 Run = Callable[..., "Done"]
 
@@ -24,6 +25,17 @@ class Done:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+
+NOW = 1_796_042_116_000
+"""When the samples are told, in epoch ms."""
+
+
+def samples(folder: Path) -> Path:
+    """Fill a folder of Cline's with the samples, as old as their story."""
+    load(folder / "data" / "sessions", NOW)
+    settings(folder / "data")
+    return folder
 
 
 def runner(

@@ -9,24 +9,17 @@ from pathlib import Path
 
 import pytest
 from documents import DOCS, tables
-from running import Run, runner
+from running import Run, runner, samples
 
 from backstory import Archive, __version__
 from backstory.cli.dates import day_bounds
 from backstory.cli.main import VERBS
-from backstory.demo import load, settings
 from backstory.ledger.budget import Budget, save
-
-NOW = 1_796_042_116_000
 
 
 @pytest.fixture(scope="module")
 def cline(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of Cline's with the samples, as old as their story."""
-    folder = tmp_path_factory.mktemp("cline")
-    load(folder / "data" / "sessions", NOW)
-    settings(folder / "data")
-    return folder
+    return samples(tmp_path_factory.mktemp("cline"))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 import pytest
-from running import Run, runner
+from running import NOW, Run, runner, samples
 from sessions import ID, Session, archive
 
 from backstory import Archive
@@ -21,20 +21,14 @@ from backstory.cli.main import VERBS
 from backstory.cli.options import App, Count, Verb
 from backstory.cli.recall import draw_recalled, grouped, hint, telling
 from backstory.cli.term import Term
-from backstory.demo import load, settings
 from backstory.memory.recall import Passage, Recall
 
-NOW = 1_796_042_116_000
 QUERY = "why did redis take the gateway down"
 
 
 @pytest.fixture(scope="module")
 def cline(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of Cline's with the samples, as old as their story."""
-    folder = tmp_path_factory.mktemp("cline")
-    load(folder / "data" / "sessions", NOW)
-    settings(folder / "data")
-    return folder
+    return samples(tmp_path_factory.mktemp("cline"))
 
 
 @pytest.fixture

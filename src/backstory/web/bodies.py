@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from ..cli.words import counted, duration, size, tokens
-from ..schema.step import ROOT, Attachment, Command, Edit, Message, Other, Read, Step
+from ..schema.step import Attachment, Command, Edit, Message, Other, Read, Step
 from ..schema.words import relative
 from ..store.results import Fate
 from ..story import states, tools
@@ -304,8 +304,3 @@ def copied_text(step: Step) -> str:
     said = f"`{payload.command}`" if "\n" not in payload.command and "`" not in payload.command else ""
     head = said or f"{fence}sh\n{payload.command}\n{fence}"
     return f"{head} ({code_word})\n\n{fence}\n{shown}\n{fence}\n"
-
-
-def is_child(step: Step) -> bool:
-    """Whether a subagent or a teammate took a step."""
-    return step.actor_id != ROOT
